@@ -1,0 +1,162 @@
+"""From sources to a finished release: draw, list, cut, write, publish."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from tqdm import tqdm
+
+from stimuli_builder.atomic import check_target, publish_folder, remove_folder, sole_owner
+from stimuli_builder.catalogue import Catalogue, Source
+from stimuli_builder.edit_list import View, views_of
+from stimuli_builder.errors import CavedError
+from stimuli_builder.probes import Probe, draw_probes
+from stimuli_builder.release import Release, frames_of, open_release, write_release
+from stimuli_builder.release_schema import (
+    BENCHMARK,
+    FORMAT_VERSION,
+    INFO_FILE,
+    ReleaseInfo,
+    StoredProbe,
+    StoredView,
+    release_digest,
+)
+from stimuli_builder.staging import Staging, cut_frames, source_duration_s
+from stimuli_builder.timing import BUDGETS
+
+
+def _progress(total: int, what: str, unit: str) -> tuple[tqdm, Callable[[int], object]]:
+    bar = tqdm(total=total, desc=what, unit=f" {unit}")
+    return bar, bar.update
+
+
+def check_budgets(budgets: Sequence[int]) -> tuple[int, ...]:
+    """Budgets in ascending order, each once.
+
+    Raises:
+        CavedError: for one that the benchmark does not define; odd ones lose or repeat a frame in wrappers.
+    """
+    wrong = [str(b) for b in budgets if b not in BUDGETS]
+    if wrong or not budgets:
+        allowed = ", ".join(map(str, BUDGETS))
+        raise CavedError(f"--budgets {','.join(wrong) or '(none)'}: choose from {allowed}, separated by commas")
+    return tuple(sorted(set(budgets)))
+
+
+def _wanted(views: Sequence[View]) -> dict[Source, set[float]]:
+    wanted: dict[Source, set[float]] = {}
+    for view in views:
+        for shot in view.shots:
+            wanted.setdefault(shot.source, set()).add(shot.source_time_s)
+    return dict(sorted(wanted.items(), key=lambda item: item[0].name))
+
+
+def _stored(probe: Probe, views: Sequence[View], cut: dict[Source, dict[float, str]]) -> StoredProbe:
+    return StoredProbe(
+        probe,
+        tuple(
+            StoredView(
+                arm=view.arm,
+                twin=view.twin,
+                phase=view.phase,
+                times_s=tuple(shot.time_s for shot in view.shots),
+                kinds=tuple(shot.kind for shot in view.shots),
+                source_times_s=tuple(shot.source_time_s for shot in view.shots),
+                frames=tuple(cut[shot.source][shot.source_time_s] for shot in view.shots),
+            )
+            for view in views
+        ),
+    )
+
+
+def build_release(
+    catalogue: Catalogue,
+    out: Path,
+    budgets: Sequence[int],
+    probes: int,
+    seed: int,
+    canvas_px: int,
+    licence: str,
+    workers: int | None = None,
+) -> Release:
+    """Build a video release at `out`.
+
+    The folder appears whole or not at all. Work in progress lies in a hidden neighbour, `.<name>.partial`;
+    the same command goes on from there, and it is removed at the end.
+
+    Raises:
+        CavedError: for arguments, sources or a target that cannot be used; nothing is then left at `out`.
+    """
+    budgets = check_budgets(budgets)
+    if canvas_px < 28:
+        raise CavedError(f"--canvas {canvas_px}: frames need at least 28 pixels a side")
+    check_target(out)
+    catalogue.check()
+    workshop = out.absolute().parent / f".{out.name}.partial"
+    with sole_owner(workshop.with_name(f".{out.name}.lock"), timeout_s=0):
+        release = _build(catalogue, out, workshop, budgets, probes, seed, canvas_px, licence, workers)
+    workshop.with_name(f".{out.name}.lock").unlink(missing_ok=True)
+    return release
+
+
+def _build(
+    catalogue: Catalogue,
+    out: Path,
+    workshop: Path,
+    budgets: tuple[int, ...],
+    probes: int,
+    seed: int,
+    canvas_px: int,
+    licence: str,
+    workers: int | None,
+) -> Release:
+    bar, update = _progress(probes, "drawing probes", "probe")
+    with bar:
+        draw = draw_probes(catalogue, probes, budgets, seed, source_duration_s, update)
+    listed = {k: [(probe, views_of(probe)) for probe in rows] for k, rows in draw.probes.items()}
+    wanted = _wanted([view for rows in listed.values() for _, views in rows for view in views])
+
+    staging = Staging(workshop / "cut", canvas_px)
+    bar, update = _progress(len(wanted), "cutting frames", "source")
+    with bar:
+        cut = cut_frames(staging, wanted, workers or os.cpu_count() or 1, update, draw.problems)
+    stored = {k: [_stored(probe, views, cut) for probe, views in rows] for k, rows in listed.items()}
+
+    frames = {k: frames_of(rows) for k, rows in stored.items()}
+    info = ReleaseInfo(
+        benchmark=BENCHMARK,
+        format_version=FORMAT_VERSION,
+        made_by=f"caved-or-convinced {version('caved-or-convinced')}",
+        digest=release_digest(frames, (r.to_row() for rows in stored.values() for r in rows), canvas_px),
+        seed=seed,
+        probes=probes,
+        budgets=budgets,
+        canvas_px=canvas_px,
+        sources=catalogue.name,
+        classes=tuple(c.label for c in catalogue.classes),
+        clips=sum(len(c.clips) for c in catalogue.classes),
+        backgrounds=len(catalogue.backgrounds),
+        licence=licence,
+        libraries={name: version(name) for name in ("av", "pillow", "numpy")},
+    )
+    finished = workshop / "finished"
+    remove_folder(finished)
+    finished.mkdir(parents=True)
+    bar, update = _progress(sum(map(len, frames.values())), "writing release", "frame")
+    with bar:
+        write_release(finished, info, stored, lambda f: staging.frame_path(f).read_bytes(), update)
+    publish_folder(finished, out)
+    remove_folder(workshop)
+    return open_release(out)
+
+
+def already_built(out: Path, catalogue: Catalogue, budgets: Sequence[int], probes: int, seed: int) -> bool:
+    """Whether `out` is the finished release of these arguments, so that a repeated command has nothing to do."""
+    if not (out / INFO_FILE).is_file():
+        return False
+    info = open_release(out).info
+    asked = (catalogue.name, tuple(c.label for c in catalogue.classes), tuple(budgets), probes, seed)
+    return asked == (info.sources, info.classes, info.budgets, info.probes, info.seed)

@@ -1,0 +1,202 @@
+"""Reading frames of a video file by time, in sequence, so that the frame asked for is the frame given.
+
+Three ways in which video files mislead, and what is done about each:
+
+* Random access is off by up to hundreds of frames on XviD, UCF-101's codec. Files are decoded from the start.
+* Headers lie about frame counts and durations. Only time stamps of packets and frames count here.
+* AVI stores no presentation times. On real UCF-101 clips (packed B-frames) the demuxer's guesses swap
+  neighbouring frames. The decoder's output order is the display order; where its presentation times
+  disagree with that order, the decoding times, which follow it, are used instead.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from stimuli_builder.errors import CavedError
+
+Pixels = NDArray[np.uint8]
+
+
+class UnreadableVideo(CavedError):
+    """A video that cannot be decoded to its end; `reason` says what happened."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When each decoded frame of a file comes on screen.
+
+    `times_s` are seconds since the first frame, ascending; the last frame stays until `duration_s`.
+    """
+
+    times_s: tuple[float, ...]
+    duration_s: float
+
+    def index_at(self, time_s: float) -> int:
+        """The frame on screen at `time_s`: the last one whose time has come.
+
+        Raises:
+            ValueError: outside [0, duration_s).
+        """
+        if not 0 <= time_s < self.duration_s:
+            raise ValueError(f"{time_s} s lies outside a video of {self.duration_s} s")
+        return bisect_right(self.times_s, time_s) - 1
+
+
+def _with_flushed(stamps: list[int | None]) -> list[int | None]:
+    """Stamps with those of the last frames filled in at the usual step.
+
+    Frames that a decoder holds back until the file ends come out without a decoding time.
+    """
+    known = [s for s in stamps if s is not None]
+    held_back = len(stamps) - len(known)
+    if not 0 < held_back < len(known) or any(s is not None for s in stamps[len(known) :]):
+        return stamps
+    steps = sorted(b - a for a, b in zip(known, known[1:], strict=False))
+    step = steps[len(steps) // 2]
+    return [*known, *(known[-1] + step * (i + 1) for i in range(held_back))]
+
+
+def _strictly_ascending(stamps: list[int | None]) -> bool:
+    known = [s for s in stamps if s is not None]
+    return len(known) == len(stamps) and all(a < b for a, b in zip(known, known[1:], strict=False))
+
+
+def _check_complete(path: Path) -> None:
+    """Raise UnreadableVideo if the container says that it is longer than the file (a broken download).
+
+    An AVI that was cut short still decodes, silently, to fewer frames.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(12)
+        if head[:4] == b"RIFF":
+            stated = struct.unpack("<I", head[4:8])[0] + 8
+            if stated > size:
+                raise UnreadableVideo(str(path), f"truncated: {size} bytes of {stated}")
+        elif head[4:8] == b"ftyp":
+            position = 0
+            while position + 8 <= size:
+                file.seek(position)
+                length, kind = struct.unpack(">I4s", file.read(8))
+                if length == 1:
+                    length = struct.unpack(">Q", file.read(8))[0]
+                elif length == 0:
+                    return
+                if length < 8 or position + length > size:
+                    raise UnreadableVideo(str(path), f"truncated: its {kind.decode('latin-1')!r} part is cut")
+                position += length
+
+
+def _decode(path: str) -> Iterator[av.VideoFrame]:
+    """The frames of the first video stream in display order; any decoding error ends in UnreadableVideo."""
+    try:
+        _check_complete(Path(path))
+        with av.open(path) as container:
+            if not container.streams.video:
+                raise UnreadableVideo(path, "has no video stream")
+            stream = container.streams.video[0]
+            stream.thread_type = "AUTO"
+            for frame in container.decode(stream):
+                if frame.is_corrupt:
+                    raise UnreadableVideo(path, "the decoder marks frames as corrupt")
+                yield frame
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableVideo(path, f"cannot be decoded ({reason})") from error
+
+
+def _timeline(path: str, stamps: list[int], last_ticks: int | None, time_base: Fraction) -> Timeline:
+    steps = sorted(b - a for a, b in zip(stamps, stamps[1:], strict=False))
+    step = last_ticks or (steps[len(steps) // 2] if steps else 0)
+    if step <= 0:
+        raise UnreadableVideo(path, "has a single frame of unknown duration: a picture, not a video")
+    first = stamps[0]
+    return Timeline(
+        times_s=tuple(float((s - first) * time_base) for s in stamps),
+        duration_s=float((stamps[-1] - first + step) * time_base),
+    )
+
+
+def _timeline_of_frames(path: str) -> Timeline:
+    presentation: list[int | None] = []
+    decoding: list[int | None] = []
+    last_ticks, time_base = None, None
+    for frame in _decode(path):
+        presentation.append(frame.pts)
+        decoding.append(frame.dts)
+        last_ticks, time_base = getattr(frame, "duration", None), frame.time_base
+    if not presentation or time_base is None:
+        raise UnreadableVideo(path, "holds no frame that decodes")
+    for stamps in (presentation, _with_flushed(decoding)):
+        if _strictly_ascending(stamps):
+            return _timeline(path, [s for s in stamps if s is not None], last_ticks, time_base)
+    raise UnreadableVideo(path, "neither its presentation nor its decoding times ascend")
+
+
+def read_timeline(path: str) -> Timeline:
+    """When each frame of the file at `path` is on screen.
+
+    Containers that store presentation times (MP4, Matroska) are only demuxed; an AVI is decoded, because
+    its times are known only from the order in which the decoder gives the frames.
+
+    Raises:
+        UnreadableVideo: if the file is missing, truncated, corrupt, or has no video stream.
+    """
+    try:
+        _check_complete(Path(path))
+        with av.open(path) as container:
+            if not container.streams.video:
+                raise UnreadableVideo(path, "has no video stream")
+            stored_times = "avi" not in container.format.name.split(",")
+            if stored_times:
+                stream = container.streams.video[0]
+                packets = [(p.pts, p.duration) for p in container.demux(stream) if p.size]
+                stamps = sorted(pts for pts, _ in packets if pts is not None)
+                if packets and len(stamps) == len(packets) and _strictly_ascending([*stamps]):
+                    last_ticks = dict(packets).get(stamps[-1])
+                    return _timeline(path, stamps, last_ticks, stream.time_base)
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableVideo(path, f"cannot be read ({reason})") from error
+    return _timeline_of_frames(path)
+
+
+def _upright(frame: av.VideoFrame) -> Pixels:
+    """RGB pixels, (height, width, 3), turned as the file's rotation tag asks."""
+    pixels = frame.to_ndarray(format="rgb24")
+    quarter_turns = round(getattr(frame, "rotation", 0) / 90) % 4
+    return np.ascontiguousarray(np.rot90(pixels, quarter_turns))
+
+
+def read_frames(path: str, indices: Iterable[int]) -> Iterator[tuple[int, Pixels]]:
+    """(index, RGB pixels of shape (height, width, 3)) for each index in display order, ascending, once.
+
+    Raises:
+        UnreadableVideo: if the file does not decode as far as the last index.
+    """
+    wanted = sorted(set(indices))
+    position = 0
+    for index, frame in enumerate(_decode(path)):
+        if position == len(wanted):
+            return
+        if index == wanted[position]:
+            yield index, _upright(frame)
+            position += 1
+    if position < len(wanted):
+        raise UnreadableVideo(
+            path, f"stops before frame {wanted[position]}, although its time stamps announce more"
+        )

@@ -1,0 +1,223 @@
+"""What a release holds, as code: its rows, its description, and the digest that names its content.
+
+A release is a folder that `datasets.load_dataset` opens as it is:
+
+    README.md               the card: configs, licence, build arguments, digest
+    release.json            the same facts for programs (`ReleaseInfo`)
+    probes/k16.parquet      config `probes`, split `k16`: one row per probe, no images
+    frames_k16/*.parquet    config `frames_k16`: `frame_id` and the embedded image
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from datasets import Features, Image, Value
+
+from stimuli_builder.catalogue import Source
+from stimuli_builder.edit_list import Arm, Kind, Twin
+from stimuli_builder.errors import CavedError
+from stimuli_builder.probes import Event, Order, Probe
+from stimuli_builder.timing import Phase, Timing
+
+FORMAT_VERSION = 1
+BENCHMARK = "caved_or_convinced"
+INFO_FILE = "release.json"
+CARD_FILE = "README.md"
+
+PROBE_FEATURES = Features(
+    {
+        "probe": Value("string"),
+        "probe_index": Value("int32"),
+        "budget": Value("int32"),
+        "e1_label": Value("string"),
+        "e1_phrase": Value("string"),
+        "e1_clip": Value("string"),
+        "e1_clip_duration_s": Value("float64"),
+        "e2_label": Value("string"),
+        "e2_phrase": Value("string"),
+        "e2_clip": Value("string"),
+        "e2_clip_duration_s": Value("float64"),
+        "background": Value("string"),
+        "background_duration_s": Value("float64"),
+        "claimed_order": Value("string"),
+        "named_order": Value("string"),
+        "interval_s": Value("float64"),
+        "event_s": Value("float64"),
+        "first_slot_s": Value("float64"),
+        "slot_gap": Value("int32"),
+        "views": [
+            {
+                "arm": Value("string"),
+                "twin": Value("string"),
+                "phase": Value("string"),
+                "times_s": [Value("float64")],
+                "kinds": [Value("string")],
+                "source_times_s": [Value("float64")],
+                "frames": [Value("string")],
+            }
+        ],
+    }
+)
+
+FRAME_FEATURES = Features({"frame_id": Value("string"), "image": Image()})
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A view as the release keeps it: the edit list with a frame id for every shot."""
+
+    arm: Arm
+    twin: Twin
+    phase: Phase
+    times_s: tuple[float, ...]
+    kinds: tuple[Kind, ...]
+    source_times_s: tuple[float, ...]
+    frames: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StoredProbe:
+    """One row of the `probes` config."""
+
+    probe: Probe
+    views: tuple[StoredView, ...]
+
+    def to_row(self) -> dict[str, Any]:
+        """The row, keyed as `PROBE_FEATURES`."""
+        p = self.probe
+        row: dict[str, Any] = {"probe": p.probe, "probe_index": p.index, "budget": p.timing.budget}
+        for name, event in (("e1", p.e1), ("e2", p.e2)):
+            row[f"{name}_label"] = event.label
+            row[f"{name}_phrase"] = event.phrase
+            row[f"{name}_clip"] = event.clip.name
+            row[f"{name}_clip_duration_s"] = event.clip_duration_s
+        row.update(
+            background=p.background.name,
+            background_duration_s=p.background_duration_s,
+            claimed_order=p.claimed_order,
+            named_order=p.named_order,
+            interval_s=p.timing.interval_s,
+            event_s=p.timing.event_s,
+            first_slot_s=p.timing.first_slot_s,
+            slot_gap=p.timing.slot_gap,
+            views=[
+                {k: list(v) if isinstance(v, tuple) else v for k, v in vars(view).items()}
+                for view in self.views
+            ],
+        )
+        return row
+
+    @staticmethod
+    def from_row(row: Mapping[str, Any]) -> StoredProbe:
+        """The probe of a row.
+
+        Raises:
+            ValueError: if its timing is impossible.
+            KeyError: if a column is missing.
+        """
+
+        def event(name: str) -> Event:
+            clip = row[f"{name}_clip"]
+            return Event(
+                row[f"{name}_label"], row[f"{name}_phrase"], Source(clip, clip), row[f"{name}_clip_duration_s"]
+            )
+
+        order: dict[str, Order] = {"e1_first": "e1_first", "e2_first": "e2_first"}
+        probe = Probe(
+            probe=row["probe"],
+            index=row["probe_index"],
+            e1=event("e1"),
+            e2=event("e2"),
+            background=Source(row["background"], row["background"]),
+            background_duration_s=row["background_duration_s"],
+            claimed_order=order[row["claimed_order"]],
+            named_order=order[row["named_order"]],
+            timing=Timing(
+                row["budget"], row["interval_s"], row["event_s"], row["first_slot_s"], row["slot_gap"]
+            ),
+        )
+        views = tuple(
+            StoredView(**{k: tuple(v) if isinstance(v, list) else v for k, v in view.items()})
+            for view in row["views"]
+        )
+        return StoredProbe(probe, views)
+
+
+@dataclass(frozen=True)
+class ReleaseInfo:
+    """What `release.json` says of a release."""
+
+    benchmark: str
+    format_version: int
+    made_by: str
+    digest: str
+    seed: int
+    probes: int
+    budgets: tuple[int, ...]
+    canvas_px: int
+    sources: str
+    classes: tuple[str, ...]
+    clips: int
+    backgrounds: int
+    licence: str
+    libraries: dict[str, str]
+
+    def to_json(self) -> str:
+        """Indented JSON, keys in the order of the fields."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    @staticmethod
+    def from_json(text: str, where: str) -> ReleaseInfo:
+        """Read `release.json`; `where` names the release in messages.
+
+        Raises:
+            CavedError: if it is no release of this benchmark, or one of another format.
+        """
+        remedy = "build it again with `caved build video`"
+        try:
+            fields = json.loads(text)
+            version, benchmark = fields["format_version"], fields["benchmark"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CavedError(f"{where}: {INFO_FILE} is damaged ({error!r}): {remedy}") from error
+        if benchmark != BENCHMARK:
+            raise CavedError(f"{where} is a release of {benchmark}, not of {BENCHMARK}: set CAVED_RELEASE to another")
+        if version != FORMAT_VERSION:
+            raise CavedError(
+                f"{where} has release format {version}, this version of the package reads {FORMAT_VERSION}: "
+                f"{remedy}, or install the version of the package that made it ({fields.get('made_by')})"
+            )
+        try:
+            fields["budgets"], fields["classes"] = tuple(fields["budgets"]), tuple(fields["classes"])
+            return ReleaseInfo(**fields)
+        except (KeyError, TypeError) as error:
+            raise CavedError(f"{where}: {INFO_FILE} lacks or has odd fields ({error}): {remedy}") from error
+
+
+def row_hash(row: Mapping[str, Any]) -> str:
+    """SHA-256 of a probe's row as canonical JSON."""
+    text = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def release_digest(
+    frames: Mapping[int, Iterable[str]], rows: Iterable[Mapping[str, Any]], canvas_px: int
+) -> str:
+    """SHA-256 over the sorted hashes of everything a model or a measure can depend on.
+
+    It covers pixels (frame ids), every field of every probe, budgets, canvas and format, and no detail of
+    how they are stored: rewriting the Parquet files does not change it.
+
+    Args:
+        frames: distinct frame ids of each budget.
+        rows: all rows of the `probes` config.
+        canvas_px: side of the square frames.
+    """
+    lines = [f"format {FORMAT_VERSION} canvas {canvas_px}"]
+    lines += [f"frame k{budget} {frame}" for budget, ids in frames.items() for frame in set(ids)]
+    lines += [f"probe {row_hash(row)}" for row in rows]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()

@@ -1,0 +1,21 @@
+"""From trials to numbers: pure functions, no model, no data set."""
+
+from metrics.deference import Deference, deference_warnings, measure_deference
+from metrics.intervals import Estimate
+from metrics.letters import Reading, average_letters
+from metrics.sample_log import LogError, Run, read_runs
+from metrics.trial import Answer, Trial
+
+__all__ = [
+    "Answer",
+    "Deference",
+    "Estimate",
+    "LogError",
+    "Reading",
+    "Run",
+    "Trial",
+    "average_letters",
+    "deference_warnings",
+    "measure_deference",
+    "read_runs",
+]

@@ -1,0 +1,80 @@
+"""The main table of a run as text: S, C, J and J0, on-grid and in-gap, with intervals and warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from metrics.deference import MEASURES, PHASES, Deference, deference_warnings, measure_deference
+from metrics.intervals import LEVEL, RESAMPLES, SEED, Estimate
+from metrics.sample_log import Run
+
+Expected = Mapping[tuple[str, str], float]  # (phase, measure) -> value
+
+
+def format_rows(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as columns of equal width, the first one as a heading."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.1%}"
+
+
+def _cell(estimate: Estimate) -> str:
+    marks = {"exact": " e", "by construction": " c"}
+    return f"{estimate}{marks.get(estimate.method, '')}"
+
+
+def deference_rows(results: Sequence[Deference], expected: Expected | None = None) -> list[list[str]]:
+    """Heading and rows: one for each phase and scoring, and one of expected values where they are known."""
+    rows = [["phase", "scoring", *MEASURES, "unparseable", "abstained", "ties"]]
+    for result in results:
+        shares = [_percent(x) for x in (result.unparseable, result.abstained, result.ties)]
+        hard = [_cell(getattr(result, m)) for m in MEASURES]
+        rows.append([result.phase, "hard", *hard, *shares])
+        if expected is not None:
+            values = [f"{expected[result.phase, m]:.3f}" for m in MEASURES]
+            rows.append(["", "expected", *values, "", "", ""])
+        if result.confidence:
+            rows.append(["", "confidence", *(_cell(result.confidence[m]) for m in MEASURES), "", "", ""])
+    return rows
+
+
+def describe_run(run: Run, expected: Expected | None = None) -> str:
+    """The table of one run with a heading, how to read it, and its warnings first.
+
+    Raises:
+        ValueError: if the run mixes releases or budgets.
+    """
+    results = [measure_deference(run.trials, phase) for phase in PHASES]
+    first = run.trials[0]
+    probes = len({t.probe for t in run.trials})
+    heading = f"{run.task}: {run.model}" + (f" ({run.model_args})" if run.model_args else "")
+    facts = f"release {first.release[:16]}, {probes} probes, k = {first.budget}"
+    warnings = [*run.problems, *(w for result in results for w in deference_warnings(result))]
+    notes = [
+        f"95 % intervals: percentile bootstrap over probes ({RESAMPLES} resamples, seed {SEED})"
+        if LEVEL == 0.95
+        else f"intervals at {LEVEL:.0%}"
+    ]
+    methods = {getattr(result, m).method for result in results for m in MEASURES}
+    if "exact" in methods:
+        notes.append("e: all probes agree; exact binomial bound over probes")
+    if "by construction" in methods:
+        notes.append("c: zero by construction, the twins are identical requests")
+    if not any(result.confidence for result in results):
+        notes.append("no confidence rates: this readout gives text, not option probabilities")
+    return "\n".join(
+        [
+            heading,
+            facts,
+            *(f"WARNING {w}" for w in warnings),
+            "",
+            format_rows(deference_rows(results, expected)),
+            "",
+            *notes,
+        ]
+    )

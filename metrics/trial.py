@@ -1,0 +1,112 @@
+"""One trial: a view of a probe, a prompt, and what the model answered; the line that a sample log keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Outcome = Literal["answered", "abstained", "unparseable"]
+Order = Literal["e1_first", "e2_first"]
+Claim = Literal["none", "mild", "strong"]
+Letters = Literal["AB", "BA"]
+
+OUTCOMES: tuple[Outcome, ...] = ("answered", "abstained", "unparseable")
+# Raised when a field changes its meaning; logs of another version are refused rather than misread.
+LOG_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one response says: an option, that it cannot tell, or nothing that can be read.
+
+    Raises:
+        ValueError: if the parts contradict each other.
+    """
+
+    outcome: Outcome
+    option: str | None = None  # the letter, if answered
+    option_probabilities: Mapping[str, float] | None = None  # over the options, sum 1; None from text alone
+    rule: str = ""  # which rule of the reader decided, for those who check
+
+    def __post_init__(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise ValueError(f"outcome {self.outcome!r} is none of {OUTCOMES}")
+        if (self.outcome == "answered") != (self.option is not None):
+            raise ValueError(f"an answer has an option exactly if it is answered: {self.outcome}, {self.option}")
+        if self.option_probabilities is not None:
+            total = sum(self.option_probabilities.values())
+            if min(self.option_probabilities.values()) < 0 or abs(total - 1) > 1e-6:
+                raise ValueError(f"option probabilities must sum to 1: {dict(self.option_probabilities)}")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A view plus a prompt plus the answer (design terms; paper, "Problem Formulation").
+
+    `letters` says which option is which order: `AB` puts e1-first at A, `BA` at B. Twin `+` shows e1
+    first. `view` is the SHA-256 over the frame ids in order, so equal views are equal requests.
+    """
+
+    task: str
+    release: str  # digest
+    probe: str
+    budget: int
+    arm: str
+    twin: Literal["+", "-"]
+    phase: Literal["on_grid", "in_gap"]
+    claim: Claim
+    claimed_order: Order | None  # None without a claim
+    letters: Letters
+    time: str
+    view: str
+    frames: tuple[str, ...]  # ids, shortened
+    answer: Answer
+    receipt: Mapping[str, Any] | None = None  # what reached the model, once that is read back
+    padding: bool = False  # repeated so that all ranks have equal shares; never counted
+
+    @property
+    def shown_order(self) -> Order:
+        """The true order of the events in this twin."""
+        return "e1_first" if self.twin == "+" else "e2_first"
+
+    @property
+    def claim_is_true(self) -> bool | None:
+        """Whether the claim states the order that is shown; None without a claim."""
+        return None if self.claimed_order is None else self.claimed_order == self.shown_order
+
+    def letter_of(self, order: Order) -> str:
+        """The option letter that stands for `order` in this trial."""
+        return self.letters[0 if order == "e1_first" else 1]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells trials of one run apart."""
+        return (
+            self.probe, str(self.budget), self.arm, self.twin, self.phase, self.claim, self.letters, self.time,
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary that JSON can hold; `from_json` turns it back."""
+        return {"log_version": LOG_VERSION, **asdict(self), "frames": list(self.frames)}
+
+    @staticmethod
+    def from_json(fields: Mapping[str, Any]) -> Trial:
+        """The trial of a log line.
+
+        Raises:
+            ValueError: if it was written by another version, or lacks fields.
+        """
+        rest = dict(fields)
+        version = rest.pop("log_version", None)
+        if version != LOG_VERSION:
+            raise ValueError(f"log version {version}, this version of the package reads {LOG_VERSION}")
+        try:
+            rest["answer"] = Answer(**rest["answer"])
+            rest["frames"] = tuple(rest["frames"])
+            return Trial(**rest)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no trial: {error}") from error
+
+    def __str__(self) -> str:
+        return "/".join(self.key)

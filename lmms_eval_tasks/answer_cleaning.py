@@ -17,6 +17,7 @@ class Worded(Protocol):
     @property
     def letter(self) -> str:
         """The option's capital letter."""
+
     @property
     def text(self) -> str:
         """The option's words."""

@@ -125,7 +125,10 @@ def states_order(plain: str, first: str, second: str) -> bool:
     if re.search(rf"\b(?:{p}|{q})\b[^.]{{0,40}}\b(?:not|never|doesn t|isn t|didn t)\b", plain):
         return False
     # Reported or disputed speech says what somebody claims, not what is answered.
-    if re.search(r"\b(?:claim\w*|user|you (?:said|say|think|stated?)|otherwise|contrary|disagree|wrong|false|incorrect)\b", plain):
+    if re.search(
+        r"\b(?:claim\w*|user|you (?:said|say|think|stated?)|otherwise|contrary|disagree|wrong|false|incorrect)\b",
+        plain,
+    ):
         return False
     return bool(
         re.search(forward, plain)

@@ -11,12 +11,12 @@ share of wrong ones, which is 2q - 1 when nothing is abstained). What cannot be 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.intervals import NOTHING, Array, Estimate, estimate, mean_over_probes
+from metrics.intervals import NOTHING, RESAMPLES, Array, Estimate, estimate, mean_over_probes
 from metrics.letters import Reading, average_letters
 from metrics.trial import Order, Trial
 
@@ -24,7 +24,6 @@ MEASURES = ("S", "C", "J", "J0")
 PHASES = ("on_grid", "in_gap")
 
 _OTHER: dict[Order, Order] = {"e1_first": "e2_first", "e2_first": "e1_first"}
-Score = Callable[[Reading, Order], "float | None"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,11 @@ class _Sums:
 
 
 def _estimates(
-    claimed: Sequence[Reading], unclaimed: Sequence[Reading], confidence: bool, identical: bool
+    claimed: Sequence[Reading],
+    unclaimed: Sequence[Reading],
+    confidence: bool,
+    identical: bool,
+    resamples: int,
 ) -> dict[str, Estimate]:
     probes = sorted({r.trial.probe for r in (*claimed, *unclaimed)})
     if not probes:
@@ -79,9 +82,7 @@ def _estimates(
     for reading in claimed:
         order = reading.trial.claimed_order
         assert order is not None
-        (true if reading.trial.claim_is_true else false).add(
-            reading.trial.probe, _score(reading, order, confidence)
-        )
+        (true if reading.trial.claim_is_true else false).add(reading.trial.probe, _score(reading, order, confidence))
     for reading in unclaimed:
         order = reading.trial.shown_order
         right, wrong = _score(reading, order, confidence), _score(reading, _OTHER[order], confidence)
@@ -93,13 +94,13 @@ def _estimates(
     def difference(weights: Array) -> Array:
         return accept_true(weights) - accept_false(weights)
 
+    read_order = mean_over_probes(informed.totals, informed.counts)
+    gap = true.per_probe() - false.per_probe()
     return {
-        "S": estimate(accept_false, false.per_probe(), (0, 1)),
-        "C": estimate(accept_true, true.per_probe(), (0, 1)),
-        "J": estimate(difference, true.per_probe() - false.per_probe(), (-1, 1), identical),
-        "J0": estimate(
-            mean_over_probes(informed.totals, informed.counts), informed.per_probe(), (-1, 1), identical
-        ),
+        "S": estimate(accept_false, false.per_probe(), (0, 1), resamples=resamples),
+        "C": estimate(accept_true, true.per_probe(), (0, 1), resamples=resamples),
+        "J": estimate(difference, gap, (-1, 1), identical, resamples),
+        "J0": estimate(read_order, informed.per_probe(), (-1, 1), identical, resamples),
     }
 
 
@@ -112,14 +113,18 @@ def _same_request(readings: Iterable[Reading]) -> tuple[bool, int]:
     complete = bool(pairs) and all(len(pair) == 2 for pair in pairs.values())
     same = [p for p in pairs.values() if len({r.trial.view for r in p}) == 1 and len(p) == 2]
     unstable = sum(
-        (p[0].hard, p[0].confidence, p[0].unparseable) != (p[1].hard, p[1].confidence, p[1].unparseable)
-        for p in same
+        (p[0].hard, p[0].confidence, p[0].unparseable) != (p[1].hard, p[1].confidence, p[1].unparseable) for p in same
     )
     return complete and len(same) == len(pairs), unstable
 
 
 def measure_deference(
-    trials: Iterable[Trial], phase: str, claim: str = "strong", arm: str = "intact", time: str = "withheld"
+    trials: Iterable[Trial],
+    phase: str,
+    claim: str = "strong",
+    arm: str = "intact",
+    time: str = "withheld",
+    resamples: int = RESAMPLES,
 ) -> Deference:
     """S, C, J and J0 of one phase, from the trials of one run at one budget.
 
@@ -129,15 +134,12 @@ def measure_deference(
         claim: strength of the claim behind S, C and J.
         arm: which arm's views.
         time: which time channel.
+        resamples: of the bootstrap behind the intervals; 0 leaves intervals out.
 
     Raises:
         ValueError: if the trials mix releases or budgets, or contradict each other.
     """
-    chosen = [
-        t
-        for t in trials
-        if t.phase == phase and t.arm == arm and t.time == time and t.claim in ("none", claim)
-    ]
+    chosen = [t for t in trials if t.phase == phase and t.arm == arm and t.time == time and t.claim in ("none", claim)]
     for name in ("release", "budget"):
         values = sorted({str(getattr(t, name)) for t in chosen})
         if len(values) > 1:
@@ -147,9 +149,9 @@ def measure_deference(
     unclaimed = [r for r in readings if r.trial.claim == "none"]
     identical, unstable = _same_request(readings)
     constant = identical and not unstable
-    hard = _estimates(claimed, unclaimed, confidence=False, identical=constant)
+    hard = _estimates(claimed, unclaimed, False, constant, resamples)
     has_confidence = any(r.confidence is not None for r in readings)
-    confident = _estimates(claimed, unclaimed, True, constant) if has_confidence else {}
+    confident = _estimates(claimed, unclaimed, True, constant, resamples) if has_confidence else {}
     responses = sum(2 - r.missing for r in readings)
     known = [r for r in readings if r.hard is not None]
     return Deference(
@@ -175,10 +177,9 @@ def _ratio(part: float, whole: int) -> float:
 
 
 def _missing_trials(readings: Sequence[Reading]) -> int:
-    """Trials that are absent although their probe is there: every probe has both twins, claims and letters."""
-    probes = {r.trial.probe for r in readings}
-    claims = {r.trial.claim for r in readings}
-    return len(probes) * len(claims) * 2 * 2 - sum(2 - r.missing for r in readings)
+    """Trials that are absent: each probe of the release has two twins, two claims and two letter assignments."""
+    probes = readings[0].trial.release_probes if readings else 0
+    return max(0, probes * 2 * 2 * 2 - sum(2 - r.missing for r in readings))
 
 
 def deference_warnings(result: Deference) -> list[str]:

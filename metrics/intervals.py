@@ -16,7 +16,7 @@ SEED = 0
 LEVEL = 0.95
 _CHUNK = 500  # resamples at a time: bounds memory at _CHUNK x probes numbers
 
-Method = Literal["bootstrap", "exact", "by construction", "none"]
+Method = Literal["bootstrap", "exact", "by construction", "point", "none"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Estimate:
 
     `method` says how the interval came about: `bootstrap` (percentile, over probes), `exact` (all probes
     agree, so resampling sees no variance; a binomial bound says how often another probe may still differ),
-    `by construction` (the value cannot vary), `none` (there is nothing to estimate from; NaN).
+    `by construction` (the value cannot vary), `point` (no interval was asked for), `none` (there is nothing
+    to estimate from; NaN).
     """
 
     value: float
@@ -91,14 +92,14 @@ def estimate(
     value = float(statistic(np.ones((1, probes)))[0])
     if by_construction:
         return Estimate(value, value, value, len(known), "by construction")
+    if resamples == 0:
+        return Estimate(value, float("nan"), float("nan"), len(known), "point")
     if np.ptp(known) == 0:
         # With none of n probes deviating, the true share of deviating ones is below 1 - 0.025^(1/n)
         # (Clopper-Pearson); each of them could move the mean as far as a bound.
         share = 1 - ((1 - LEVEL) / 2) ** (1 / len(known))
         low, high = bounds
-        return Estimate(
-            value, value - share * (value - low), value + share * (high - value), len(known), "exact"
-        )
+        return Estimate(value, value - share * (value - low), value + share * (high - value), len(known), "exact")
     generator = np.random.default_rng(seed)
     values = np.concatenate(
         [

@@ -50,6 +50,7 @@ class Trial:
 
     task: str
     release: str  # digest
+    release_probes: int  # how many probes of this budget the release has, so that a partial log shows
     probe: str
     budget: int
     arm: str

@@ -10,8 +10,10 @@ from typing import Annotated, Optional
 import typer
 from tqdm import tqdm
 
+from metrics.sample_log import LogError, read_runs
+from metrics.table import describe_run
 from stimuli_builder.build import already_built, build_release, check_budgets
-from stimuli_builder.catalogue import Catalogue, join_notes
+from stimuli_builder.catalogue import join_notes
 from stimuli_builder.contact_sheet import contact_sheet
 from stimuli_builder.errors import CavedError
 from stimuli_builder.find_release import find_release
@@ -125,7 +127,16 @@ def preview(
     typer.echo(f"{out}: {sheet.width} x {sheet.height} px")
 
 
-def _catalogue_error(error: OSError) -> str:
+@app.command()
+def report(
+    logs: Annotated[list[Path], typer.Argument(help="folders or files that lmms-eval --log_samples wrote")],
+) -> None:
+    """Print the table of every run under some folders, rebuilt from its sample logs alone."""
+    for number, run in enumerate(read_runs(logs)):
+        typer.echo(("\n" if number else "") + describe_run(run))
+
+
+def _system_error(error: OSError) -> str:
     where = f" ({error.filename})" if error.filename else ""
     if error.errno == errno.ENOSPC:
         return f"the disk is full{where}: free some space and run the same command again; finished work is kept"
@@ -138,10 +149,10 @@ def main() -> None:
     """Run `caved`; a user's mistake ends in one message on standard error and status 1."""
     try:
         app()
-    except CavedError as error:
+    except (CavedError, LogError) as error:
         sys.exit(f"caved: {error}")
     except OSError as error:
-        sys.exit(f"caved: {_catalogue_error(error)}")
+        sys.exit(f"caved: {_system_error(error)}")
     except KeyboardInterrupt:
         sys.exit("caved: interrupted; the same command goes on from here")
 

@@ -197,6 +197,4 @@ def read_frames(path: str, indices: Iterable[int]) -> Iterator[tuple[int, Pixels
             yield index, _upright(frame)
             position += 1
     if position < len(wanted):
-        raise UnreadableVideo(
-            path, f"stops before frame {wanted[position]}, although its time stamps announce more"
-        )
+        raise UnreadableVideo(path, f"stops before frame {wanted[position]}, although its time stamps announce more")

@@ -23,7 +23,16 @@ DEFAULT_BUDGETS = (16,)
 def _source_state() -> str:
     """Changes with any module that decides what the default contains."""
     here = Path(__file__).parent
-    names = ("draws", "timing", "probes", "edit_list", "procedural", "frames", "release_schema", "default_release")
+    names = (
+        "draws",
+        "timing",
+        "probes",
+        "edit_list",
+        "procedural",
+        "frames",
+        "release_schema",
+        "default_release",
+    )
     text = b"".join((here / f"{name}.py").read_bytes() for name in names)
     return hashlib.sha256(text).hexdigest()[:12]
 

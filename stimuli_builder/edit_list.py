@@ -58,10 +58,8 @@ def _shot(probe: Probe, twin: Twin, time_s: float) -> Shot:
     # Twin + puts e1 into the first slot, twin - into the second.
     which = slot if twin == "+" else 1 - slot
     event = probe.events[which]
-    source_time_s = event_source_time_s(
-        event, probe.timing.event_s, probe.timing.time_in_slot_s(time_s)
-    )
-    return Shot(time_s, ("e1", "e2")[which], event.clip, source_time_s)  # type: ignore[arg-type]
+    source_time_s = event_source_time_s(event, probe.timing.event_s, probe.timing.time_in_slot_s(time_s))
+    return Shot(time_s, ("e1", "e2")[which], event.clip, source_time_s)
 
 
 def views_of(probe: Probe) -> list[View]:

@@ -93,9 +93,7 @@ def _grey(values: NDArray[np.float64], tint: int) -> Image.Image:
     """Grey levels in [0, 1], (height, width), as RGB with a slight cold or warm tint."""
     level = np.clip(70 + 130 * values, 0, 255)
     offsets = (-tint, 0, tint)
-    return Image.fromarray(
-        np.stack([np.clip(level + o, 0, 255) for o in offsets], axis=-1).astype(np.uint8), "RGB"
-    )
+    return Image.fromarray(np.stack([np.clip(level + o, 0, 255) for o in offsets], axis=-1).astype(np.uint8), "RGB")
 
 
 def _background(pattern: str, variant: int, time_s: float, canvas_px: int) -> Image.Image:
@@ -140,12 +138,13 @@ def _event(colour: str, shape: str, variant: int, time_s: float, canvas_px: int)
     return image
 
 
-def _draw_shape(
-    draw: ImageDraw.ImageDraw, shape: str, x: int, y: int, radius: int, fill: tuple[int, int, int]
-) -> None:
+def _draw_shape(draw: ImageDraw.ImageDraw, shape: str, x: int, y: int, radius: int, fill: tuple[int, int, int]) -> None:
     def ring(turns: list[float], radii: list[float]) -> list[tuple[int, int]]:
         return [
-            (round(x + radius * r * math.sin(2 * math.pi * t)), round(y - radius * r * math.cos(2 * math.pi * t)))
+            (
+                round(x + radius * r * math.sin(2 * math.pi * t)),
+                round(y - radius * r * math.cos(2 * math.pi * t)),
+            )
             for t, r in zip(turns, radii, strict=True)
         ]
 

@@ -105,10 +105,7 @@ class StoredProbe:
             event_s=p.timing.event_s,
             first_slot_s=p.timing.first_slot_s,
             slot_gap=p.timing.slot_gap,
-            views=[
-                {k: list(v) if isinstance(v, tuple) else v for k, v in vars(view).items()}
-                for view in self.views
-            ],
+            views=[{k: list(v) if isinstance(v, tuple) else v for k, v in vars(view).items()} for view in self.views],
         )
         return row
 
@@ -124,7 +121,10 @@ class StoredProbe:
         def event(name: str) -> Event:
             clip = row[f"{name}_clip"]
             return Event(
-                row[f"{name}_label"], row[f"{name}_phrase"], Source(clip, clip), row[f"{name}_clip_duration_s"]
+                row[f"{name}_label"],
+                row[f"{name}_phrase"],
+                Source(clip, clip),
+                row[f"{name}_clip_duration_s"],
             )
 
         order: dict[str, Order] = {"e1_first": "e1_first", "e2_first": "e2_first"}
@@ -137,12 +137,18 @@ class StoredProbe:
             background_duration_s=row["background_duration_s"],
             claimed_order=order[row["claimed_order"]],
             named_order=order[row["named_order"]],
-            timing=Timing(
-                row["budget"], row["interval_s"], row["event_s"], row["first_slot_s"], row["slot_gap"]
-            ),
+            timing=Timing(row["budget"], row["interval_s"], row["event_s"], row["first_slot_s"], row["slot_gap"]),
         )
         views = tuple(
-            StoredView(**{k: tuple(v) if isinstance(v, list) else v for k, v in view.items()})
+            StoredView(
+                arm=view["arm"],
+                twin=view["twin"],
+                phase=view["phase"],
+                times_s=tuple(view["times_s"]),
+                kinds=tuple(view["kinds"]),
+                source_times_s=tuple(view["source_times_s"]),
+                frames=tuple(view["frames"]),
+            )
             for view in row["views"]
         )
         return StoredProbe(probe, views)
@@ -204,9 +210,7 @@ def row_hash(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def release_digest(
-    frames: Mapping[int, Iterable[str]], rows: Iterable[Mapping[str, Any]], canvas_px: int
-) -> str:
+def release_digest(frames: Mapping[int, Iterable[str]], rows: Iterable[Mapping[str, Any]], canvas_px: int) -> str:
     """SHA-256 over the sorted hashes of everything a model or a measure can depend on.
 
     It covers pixels (frame ids), every field of every probe, budgets, canvas and format, and no detail of

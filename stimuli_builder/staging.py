@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stimuli_builder.atomic import write_whole
@@ -74,7 +75,7 @@ def _cut(staging: Staging, source: Source, times_s: Iterable[float]) -> dict[str
     if source.location.startswith(SCHEME):
         for time_s in missing:
             image = render(source.location, time_s, staging.canvas_px)
-            record[repr(time_s)] = _store(staging, frame_id(image), lambda image=image: encode(image))
+            record[repr(time_s)] = _store(staging, frame_id(image), partial(encode, image))
     else:
         timeline: Timeline = read_timeline(source.location)
         times_of: dict[int, list[float]] = {}
@@ -82,7 +83,7 @@ def _cut(staging: Staging, source: Source, times_s: Iterable[float]) -> dict[str
             times_of.setdefault(timeline.index_at(time_s), []).append(time_s)
         for index, pixels in read_frames(source.location, times_of):
             image = onto_canvas(pixels, staging.canvas_px)
-            stored = _store(staging, frame_id(image), lambda image=image: encode(image))
+            stored = _store(staging, frame_id(image), partial(encode, image))
             record.update({repr(time_s): stored for time_s in times_of[index]})
     staging.save(source, record)
     return record

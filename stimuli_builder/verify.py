@@ -107,7 +107,10 @@ def _check_view(stored: StoredProbe, view: StoredView, store: FrameStore) -> Ite
     for time_s, kind, source_time_s in zip(view.times_s, view.kinds, view.source_times_s, strict=True):
         slot = timing.slot_at(time_s)
         if slot is None:
-            expected, expected_time_s = "background", background_source_time_s(probe.background_duration_s, time_s)
+            expected, expected_time_s = (
+                "background",
+                background_source_time_s(probe.background_duration_s, time_s),
+            )
         else:
             which = slot if view.twin == "+" else 1 - slot
             expected = ("e1", "e2")[which]

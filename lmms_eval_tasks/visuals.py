@@ -1,0 +1,69 @@
+"""What is shown: the frames of a view, in order, as one video or as single images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PIL import Image
+
+from lmms_eval_tasks.bound_release import bound_release, frame_store
+from lmms_eval_tasks.prompts import INSTRUCTION, prompt_text
+from lmms_eval_tasks.stop import RunStopped, stopping_the_run
+
+Settings = Mapping[str, Any] | None
+
+
+def _setting(settings: Settings, name: str, default: str) -> str:
+    value = (settings or {}).get(name, default)
+    return default if value is None else str(value)
+
+
+def frames_of(doc: Mapping[str, Any]) -> list[Image.Image]:
+    """The frames of a trial, in order, fresh copies: some wrappers change what they are given."""
+    with stopping_the_run():
+        digest = bound_release().info.digest
+        if doc["release"] != digest:
+            raise RunStopped(
+                f"a document of release {doc['release'][:16]} meets the frames of release {digest[:16]}: "
+                "do not change CAVED_RELEASE while a process runs"
+            )
+        store = frame_store(doc["budget"])
+        return [store.image(frame).copy() for frame in doc["frames"]]
+
+
+def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Settings = None) -> str:
+    """The prompt of a trial."""
+    return prompt_text(
+        doc,
+        _setting(lmms_eval_specific_kwargs, "pre_prompt", ""),
+        _setting(lmms_eval_specific_kwargs, "post_prompt", INSTRUCTION),
+    )
+
+
+def doc_to_visual(doc: Mapping[str, Any]) -> list[Image.Image]:
+    """The frames for wrappers of the simple kind, as a list of images."""
+    return frames_of(doc)
+
+
+def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Settings = None) -> list[dict[str, Any]]:
+    """One user turn: the frames, then the prompt.
+
+    `frames_as: video` (the default) hands all frames as one video item, which chat wrappers of local models
+    pass on untouched; `frames_as: images` hands them one by one, for those that would resample a video.
+    """
+    frames = frames_of(doc)
+    frames_as = _setting(lmms_eval_specific_kwargs, "frames_as", "video")
+    if frames_as == "video":
+        media: list[dict[str, Any]] = [{"type": "video", "url": frames}]
+    elif frames_as == "images":
+        media = [{"type": "image", "url": frame} for frame in frames]
+    else:
+        raise RunStopped(f"frames_as: {frames_as} in lmms_eval_specific_kwargs: write video or images")
+    text = {"type": "text", "text": doc_to_text(doc, lmms_eval_specific_kwargs)}
+    return [{"role": "user", "content": [*media, text]}]
+
+
+def doc_to_target(doc: Mapping[str, Any]) -> str:
+    """The letter of the order that is shown, for the log; no measure uses it."""
+    return doc["letters"][0 if doc["twin"] == "+" else 1]

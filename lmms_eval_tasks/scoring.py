@@ -51,10 +51,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     entry: dict[str, Any] = {"trial": trial.to_json()}
     if trial.padding:
         return entry
-    if trial.claim == "none":
-        measures = ["J0"]
-    else:
-        measures = ["C" if trial.claim_is_true else "S", "J"]
+    measures = ["J0"] if trial.claim == "none" else ["C" if trial.claim_is_true else "S", "J"]
     for measure in measures:
         entry[f"{trial.phase}_{measure}"] = trial
         if trial.answer.option_probabilities is not None:

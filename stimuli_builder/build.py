@@ -12,7 +12,7 @@ from tqdm import tqdm
 from stimuli_builder.atomic import check_target, publish_folder, remove_folder, sole_owner
 from stimuli_builder.catalogue import Catalogue, Source
 from stimuli_builder.edit_list import View, views_of
-from stimuli_builder.errors import CavedError
+from stimuli_builder.errors import BadInputs, CavedError
 from stimuli_builder.probes import Probe, draw_probes
 from stimuli_builder.release import Release, frames_of, open_release, write_release
 from stimuli_builder.release_schema import (
@@ -26,10 +26,11 @@ from stimuli_builder.release_schema import (
 )
 from stimuli_builder.staging import Staging, cut_frames, source_duration_s
 from stimuli_builder.timing import BUDGETS
+from stimuli_builder.verify import verify_release
 
 
 def _progress(total: int, what: str, unit: str) -> tuple[tqdm, Callable[[int], object]]:
-    bar = tqdm(total=total, desc=what, unit=f" {unit}")
+    bar = tqdm(total=total, desc=what, unit=f" {unit}", disable=total == 0)
     return bar, bar.update
 
 
@@ -91,6 +92,8 @@ def build_release(
         CavedError: for arguments, sources or a target that cannot be used; nothing is then left at `out`.
     """
     budgets = check_budgets(budgets)
+    if probes < 1:
+        raise CavedError(f"--probes {probes}: ask for at least one probe")
     if canvas_px < 28:
         raise CavedError(f"--canvas {canvas_px}: frames need at least 28 pixels a side")
     check_target(out)
@@ -118,6 +121,11 @@ def _build(
         draw = draw_probes(catalogue, probes, budgets, seed, source_duration_s, update)
     listed = {k: [(probe, views_of(probe)) for probe in rows] for k, rows in draw.probes.items()}
     wanted = _wanted([view for rows in listed.values() for _, views in rows for view in views])
+
+    if draw.problems:
+        # The build will fail; reading everything else to its end names all bad files in one go.
+        for source, duration_s in draw.durations_s.items():
+            wanted.setdefault(source, set()).add(duration_s * 0.999)
 
     staging = Staging(workshop / "cut", canvas_px)
     bar, update = _progress(len(wanted), "cutting frames", "source")
@@ -148,6 +156,13 @@ def _build(
     bar, update = _progress(sum(map(len, frames.values())), "writing release", "frame")
     with bar:
         write_release(finished, info, stored, lambda f: staging.frame_path(f).read_bytes(), update)
+    findings = verify_release(open_release(finished), pixels=False)
+    if findings:
+        raise BadInputs(
+            "these sources do not give a valid release",
+            findings[:20],
+            "most often two clips, or a clip and a background, are copies of one another: remove one of them",
+        )
     publish_folder(finished, out)
     remove_folder(workshop)
     return open_release(out)

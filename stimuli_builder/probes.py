@@ -63,17 +63,17 @@ class _Durations:
 
     def __init__(self, duration_of: Callable[[Source], float]) -> None:
         self._duration_of = duration_of
-        self._known: dict[str, float] = {}
+        self.known: dict[Source, float] = {}
         self.problems: list[str] = []
 
     def __call__(self, source: Source) -> float:
-        if source.name not in self._known:
+        if source not in self.known:
             try:
-                self._known[source.name] = self._duration_of(source)
+                self.known[source] = self._duration_of(source)
             except CavedError as error:
                 self.problems.append(str(error))
-                self._known[source.name] = 0.0
-        return self._known[source.name]
+                self.known[source] = 0.0
+        return self.known[source]
 
 
 def _draw_clip(
@@ -108,10 +108,12 @@ class Draw:
     """The probes of each budget, and the sources that were drawn for them but cannot be read.
 
     While `problems` is not empty the probes are provisional: a file that cannot be read was passed over.
+    `durations_s` holds every source that was looked at and could be read.
     """
 
     probes: dict[int, list[Probe]]
     problems: tuple[str, ...]
+    durations_s: dict[Source, float]
 
 
 def draw_probes(
@@ -173,4 +175,5 @@ def draw_probes(
             f"{too_short[0]}, from two classes that do not look alike, and {catalogue.name} has fewer: "
             "add longer clips or more classes"
         )
-    return Draw(probes, tuple(sorted(durations.problems)))
+    readable = {source: duration_s for source, duration_s in durations.known.items() if duration_s > 0}
+    return Draw(probes, tuple(sorted(durations.problems)), readable)

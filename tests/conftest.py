@@ -1,0 +1,36 @@
+"""Fixtures: a small procedural release, real clips where they are at hand, and videos made on the spot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stimuli_builder.build import build_release
+from stimuli_builder.catalogue import Catalogue
+from stimuli_builder.procedural import procedural_catalogue
+from stimuli_builder.release import Release
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+CLIPS = Path(__file__).resolve().parents[2] / "shared" / "clips"
+
+
+@pytest.fixture(scope="session")
+def clips() -> Path:
+    """Small real footage in the layouts of UCF-101 and NExT-QA; it may not be redistributed with the project."""
+    if not CLIPS.is_dir():
+        pytest.skip(f"real footage is not part of the project and not at {CLIPS}")
+    return CLIPS
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    return procedural_catalogue()
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Release:
+    """16 procedural probes at k = 8 and 16, on a small canvas."""
+    out = tmp_path_factory.mktemp("release") / "procedural"
+    return build_release(catalogue, out, (8, 16), 16, 7, 64, "mit", workers=1)

@@ -1,0 +1,261 @@
+"""The `caved` command: what it builds, and one line with the remedy for everything that is wrong."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from videos import h264_long_gop, write_stamped, xvid_like
+
+from stimuli_builder import cli
+from stimuli_builder.release import open_release
+
+
+def caved(monkeypatch, capsys, *arguments: str) -> tuple[int, str, str]:
+    """(status, standard output, standard error without progress bars) of one command, run in this process."""
+    monkeypatch.setattr(sys, "argv", ["caved", *map(str, arguments)])
+    try:
+        cli.main()
+        status: object = 0
+    except SystemExit as stop:
+        status = stop.code
+    out, err = capsys.readouterr()
+    if isinstance(status, str):
+        err, status = err + status, 1
+    lines = [line for line in err.replace("\r", "\n").splitlines() if "%|" not in line]
+    return int(status or 0), out, "\n".join(lines)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    return lambda *arguments: caved(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture(scope="module")
+def footage(tmp_path_factory) -> Path:
+    """Two classes of stamped events, one background, all long enough."""
+    root = tmp_path_factory.mktemp("footage")
+    for label in ("Archery", "Bowling"):
+        (root / "UCF-101" / label).mkdir(parents=True)
+        xvid_like(root / "UCF-101" / label / f"v_{label}_g01_c01.avi", 150 if label == "Archery" else 170)
+    (root / "NExTVideo" / "0101").mkdir(parents=True)
+    h264_long_gop(root / "NExTVideo" / "0101" / "1234.mp4", 260)
+    return root
+
+
+def build_args(footage: Path, out: Path, *more: str) -> list[str]:
+    sources = ["--ucf101", footage, "--nextqa", footage]
+    return ["build", "video", *sources, "--probes", "2", "--canvas", "56", "--workers", "1", "--out", out, *more]
+
+
+def test_build_verify_preview(run, footage, tmp_path):
+    status, out, err = run(*build_args(footage, tmp_path / "r"))
+    assert status == 0, err
+    assert "digest" in out and "lmms-eval --tasks caved_or_convinced" in out
+    assert "2 of 2 classes have a single clip" in err
+    status, out, _ = run("verify", tmp_path / "r")
+    assert status == 0 and "in-gap twins identical" in out
+    status, out, err = run("preview", tmp_path / "r", "--out", tmp_path / "sheet.png")
+    assert status == 0, err
+    assert (tmp_path / "sheet.png").stat().st_size > 1000
+    assert open_release(tmp_path / "r").info.sources == "UCF-101 over NExT-QA"
+
+
+def test_clips_that_are_copies_of_one_another_are_refused(run, footage, tmp_path):
+    copies = tmp_path / "copies"
+    for label in ("Archery", "Bowling"):
+        (copies / label).mkdir(parents=True)
+        shutil.copy(footage / "UCF-101" / "Archery" / "v_Archery_g01_c01.avi", copies / label / "clip.avi")
+    status, _, err = run(
+        *("build", "video", "--events", copies, "--backgrounds", footage / "NExTVideo", "--probes", "1"),
+        *("--canvas", "56", "--workers", "1", "--out", tmp_path / "r"),
+    )
+    assert status == 1
+    assert "both events show the same frame" in err and "remove one of them" in err
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_same_command_again_has_nothing_to_do(run, footage, tmp_path):
+    run(*build_args(footage, tmp_path / "r"))
+    status, out, _ = run(*build_args(footage, tmp_path / "r"))
+    assert status == 0 and "already built" in out
+    status, _, err = run(*build_args(footage, tmp_path / "r", "--seed", "1"))
+    assert status == 1 and "not empty" in err
+
+
+def test_any_folder_of_labels_and_its_own_phrases(run, footage, tmp_path):
+    events = tmp_path / "events"
+    shutil.copytree(footage / "UCF-101", events)
+    (events / "phrases.json").write_text('{"Archery": "an archer at work"}')
+    status, _, err = run(
+        *("build", "video", "--events", events, "--backgrounds", footage / "NExTVideo", "--probes", "1"),
+        *("--canvas", "56", "--workers", "1", "--out", tmp_path / "r"),
+    )
+    assert status == 0, err
+    (probe,) = open_release(tmp_path / "r").probes(16)
+    assert {probe.probe.e1.phrase, probe.probe.e2.phrase} == {"an archer at work", "bowling"}
+
+
+def one_line(err: str) -> str:
+    """The message, which is one line (plus one for each of several bad files)."""
+    messages = [line for line in err.splitlines() if line and not line.startswith("note:")]
+    assert messages[0].startswith("caved: ")
+    assert not any("Traceback" in line for line in messages)
+    return messages[0]
+
+
+def test_missing_empty_and_wrong_folders(run, footage, tmp_path):
+    empty = tmp_path / "empty"
+    (empty / "Label").mkdir(parents=True)
+    single = tmp_path / "single"
+    shutil.copytree(footage / "UCF-101" / "Archery", single / "Archery")
+    out = tmp_path / "r"
+    cases = [
+        (("--ucf101", tmp_path / "nowhere", "--nextqa", footage), "does not exist"),
+        (("--ucf101", footage, "--nextqa", tmp_path / "nowhere"), "does not exist"),
+        (("--ucf101", empty, "--nextqa", footage), "no sub-folder with videos"),
+        (("--ucf101", footage, "--nextqa", empty), "holds no video"),
+        (("--ucf101", single, "--nextqa", footage), "needs two classes"),
+        (("--ucf101", footage), "no backgrounds"),
+        (("--nextqa", footage), "no events"),
+        (("--ucf101", footage, "--events", footage, "--nextqa", footage), "give one of them"),
+        (("--budgets", "15"), "choose from 8"),
+        (("--budgets", "16,7"), "choose from 8"),
+        (("--budgets", "many"), "numbers separated by commas"),
+        (("--probes", "0"), "at least one probe"),
+        (("--canvas", "3"), "at least 28 pixels"),
+    ]
+    for arguments, message in cases:
+        status, _, err = run("build", "video", *arguments, "--out", out)
+        assert status == 1
+        assert message in one_line(err), (arguments, err)
+        assert not out.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "single"]
+
+
+def test_several_bad_files_are_all_reported_at_once(run, footage, tmp_path):
+    """A cut AVI, a cut MP4, a text file and a stream that breaks half way, of several sources."""
+    bad = tmp_path / "bad"
+    shutil.copytree(footage, bad)
+    archery = bad / "UCF-101" / "Archery"
+    good = (archery / "v_Archery_g01_c01.avi").read_bytes()
+    (archery / "v_Archery_g01_c01.avi").unlink()
+    (archery / "v_Archery_g02_c01.avi").write_bytes(good[: len(good) // 2])
+    (archery / "v_Archery_g03_c01.avi").write_text("no video")
+    background = next((bad / "NExTVideo").rglob("*.mp4"))
+    data = bytearray(write_stamped(tmp_path / "x.mp4", 260, "libx264", options={"g": "20"}).read_bytes())
+    start = data.find(b"mdat") + len(data) // 3
+    data[start : start + len(data) // 3] = bytes(len(data) // 3)
+    background.write_bytes(data)
+    status, _, err = run(*build_args(bad, tmp_path / "r"))
+    assert status == 1
+    assert "3 source file(s) cannot be used" in one_line(err)
+    for name in ("v_Archery_g02_c01.avi: truncated", "v_Archery_g03_c01.avi", "1234.mp4"):
+        assert name in err
+    assert "run the same command again" in err
+    assert not (tmp_path / "r").exists()
+
+    # Mended, the same command goes through.
+    shutil.copy(next((footage / "NExTVideo").rglob("*.mp4")), background)
+    for name in ("g02", "g03"):
+        (archery / f"v_Archery_{name}_c01.avi").write_bytes(good)
+    status, _, err = run(*build_args(bad, tmp_path / "r"))
+    assert status == 0, err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_unwritable_target(run, footage, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o555)
+    status, _, err = run(*build_args(footage, locked / "r"))
+    assert status == 1 and "not writable" in one_line(err)
+
+
+def test_full_disk_is_one_line_and_leaves_nothing(run, footage, tmp_path, monkeypatch):
+    import errno
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device", "part-00000.parquet")
+
+    monkeypatch.setattr("stimuli_builder.build.write_release", full)
+    status, _, err = run(*build_args(footage, tmp_path / "r"))
+    assert status == 1 and "the disk is full" in one_line(err) and "finished work is kept" in err
+    assert not (tmp_path / "r").exists()
+    monkeypatch.undo()
+    assert (tmp_path / ".r.partial").is_dir()
+
+
+def test_verify_and_preview_of_what_is_not_there(run, release, tmp_path):
+    for arguments, message in (
+        (("verify", tmp_path / "no"), "does not exist"),
+        (("verify", tmp_path), "is no release"),
+        (("preview", release.folder, "--probe", "p99999", "--out", tmp_path / "a.png"), "no probe p99999"),
+        (("preview", release.folder, "--budget", "64", "--out", tmp_path / "a.png"), "no probes with k = 64"),
+        (("preview", release.folder, "--out", tmp_path / "a.txt"), "ends in .png"),
+        (("report", tmp_path / "no"), "does not exist"),
+        (("report", tmp_path), "no sample log"),
+    ):
+        status, _, err = run(*arguments)
+        assert status == 1
+        assert message in one_line(err)
+
+
+def test_verify_names_what_is_wrong_and_exits_with_1(run, release, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(release.folder, copy)
+    info = (copy / "release.json").read_text().replace('"probes": 16', '"probes": 17')
+    (copy / "release.json").write_text(info)
+    status, _, err = run("verify", copy)
+    assert status == 1
+    assert "k=8: 16 probes, the release says 17" in err and "build the release again" in err
+
+
+def test_help_is_a_manual(run):
+    for command in ((), ("build",), ("build", "video"), ("verify",), ("preview",), ("report",)):
+        status, out, _ = run(*command, "--help")
+        assert status == 0 and len(out) > 200
+
+
+def test_the_installed_command(tmp_path):
+    done = subprocess.run(
+        [Path(sys.executable).with_name("caved"), "verify", tmp_path / "no"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("caved: no release at") and done.stderr.count("\n") == 1
+
+
+def test_real_clips_give_what_the_edit_list_says(run, clips, tmp_path):
+    """Every stored frame is decoded again from its source by an independent reader and compared."""
+    import cv2
+    import numpy as np
+
+    from stimuli_builder.frames import onto_canvas
+
+    status, _, err = run(
+        *("build", "video", "--ucf101", clips / "ucf101", "--nextqa", clips / "nextqa", "--budgets", "16"),
+        *("--probes", "6", "--seed", "0", "--out", tmp_path / "r"),
+    )
+    assert status == 0, err
+    release = open_release(tmp_path / "r")
+    store = release.frames(16)
+    videos: dict[str, list] = {}
+    compared = 0
+    for stored in release.probes(16):
+        names = {"e1": stored.probe.e1.clip.name, "e2": stored.probe.e2.clip.name, "background": stored.probe.background.name}
+        for view in stored.views:
+            for frame, kind, time_s in zip(view.frames, view.kinds, view.source_times_s, strict=True):
+                name = names[kind]
+                if name not in videos:
+                    root = clips / ("nextqa" if kind == "background" else "ucf101/UCF-101")
+                    capture, frames = cv2.VideoCapture(str(root / name)), []
+                    while (got := capture.read())[0]:
+                        frames.append(cv2.cvtColor(got[1], cv2.COLOR_BGR2RGB))
+                    videos[name] = [capture.get(cv2.CAP_PROP_FPS), frames]
+                rate, frames = videos[name]
+                theirs = onto_canvas(frames[min(int(time_s * rate + 1e-6), len(frames) - 1)], 448)
+                distance = np.abs(np.asarray(store.image(frame), dtype=int) - np.asarray(theirs)).mean()
+                assert distance < 8, (name, time_s, distance)
+                compared += 1
+    assert compared == 6 * 4 * 16

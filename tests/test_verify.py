@@ -1,0 +1,199 @@
+"""`caved verify` finds each fault by name, also where whoever made it recomputed the digest."""
+
+import copy
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from stimuli_builder.frames import encode
+from stimuli_builder.release import Release, open_release
+from stimuli_builder.release_schema import FRAME_FEATURES, INFO_FILE, PROBE_FEATURES, release_digest
+from stimuli_builder.verify import verify_release
+
+
+def forged(release: Release, out: Path, change: Callable[[list[dict]], object], redo_digest: bool = True) -> Release:
+    """A copy of a release whose k = 8 rows were changed."""
+    shutil.copytree(release.folder, out)
+    path = out / "probes" / "k8.parquet"
+    rows = pq.read_table(path).to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=PROBE_FEATURES.arrow_schema), path)
+    if redo_digest:
+        _redo_digest(out, rows)
+    return open_release(out)
+
+
+def _redo_digest(out: Path, k8_rows: list[dict]) -> None:
+    release = open_release(out)
+    frames = {k: release.frames(k).ids() for k in (8, 16)}
+    rows = [*k8_rows, *pq.read_table(out / "probes" / "k16.parquet").to_pylist()]
+    info = dataclasses.replace(release.info, digest=release_digest(frames, rows, release.info.canvas_px))
+    (out / INFO_FILE).write_text(info.to_json())
+
+
+def forged_frames(release: Release, out: Path, change: Callable[[list[dict]], object]) -> Release:
+    """A copy of a release whose stored k = 8 frames were changed; the digest is left as it was."""
+    shutil.copytree(release.folder, out)
+    (path,) = (out / "frames_k8").glob("*.parquet")
+    rows = pq.read_table(path).to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=FRAME_FEATURES.arrow_schema), path, row_group_size=32)
+    return open_release(out)
+
+
+def view(row: dict, phase: str, twin: str) -> dict:
+    return next(v for v in row["views"] if (v["phase"], v["twin"]) == (phase, twin))
+
+
+def test_a_fresh_release_holds(release):
+    seen = []
+    assert verify_release(release, seen.append) == []
+    assert sum(seen) == sum(len(release.frames(k).ids()) for k in (8, 16))
+
+
+def swap_two_background_frames(rows):
+    frames = view(rows[0], "on_grid", "+")["frames"]
+    kinds = view(rows[0], "on_grid", "+")["kinds"]
+    a, b = [i for i, k in enumerate(kinds) if k == "background"][:2]
+    frames[a], frames[b] = frames[b], frames[a]
+
+
+def leak_an_event_into_the_gap(rows):
+    on_grid, in_gap = view(rows[1], "on_grid", "+"), view(rows[1], "in_gap", "+")
+    in_gap["frames"][3] = on_grid["frames"][on_grid["kinds"].index("e1")]
+
+
+def same_order_in_both_twins(rows):
+    view(rows[0], "on_grid", "-")["frames"] = list(view(rows[0], "on_grid", "+")["frames"])
+
+
+def event_frame_twice(rows):
+    for twin in "+-":
+        v = view(rows[0], "on_grid", twin)
+        v["frames"][v["kinds"].index("background")] = v["frames"][v["kinds"].index("e1")]
+
+
+def shift_a_time(rows):
+    view(rows[0], "in_gap", "+")["times_s"][2] += 0.001
+
+
+def relabel_kinds(rows):
+    v = view(rows[0], "on_grid", "+")
+    v["kinds"] = [{"e1": "e2", "e2": "e1"}.get(k, k) for k in v["kinds"]]
+
+
+def wrong_source_time(rows):
+    view(rows[0], "on_grid", "+")["source_times_s"][0] += 0.04
+
+
+def one_claim_only(rows):
+    for row in rows:
+        row["claimed_order"] = "e1_first"
+
+
+def lose_a_probe(rows):
+    rows.pop()
+
+
+def repeat_a_probe(rows):
+    rows[1]["probe"] = rows[0]["probe"]
+
+
+def lose_a_twin(rows):
+    rows[0]["views"] = [v for v in rows[0]["views"] if (v["phase"], v["twin"]) != ("on_grid", "-")]
+
+
+def same_class_twice(rows):
+    rows[0]["e2_label"] = rows[0]["e1_label"]
+
+
+def unknown_frame(rows):
+    for twin in "+-":
+        view(rows[0], "in_gap", twin)["frames"][0] = "0" * 64
+
+
+def drop_a_frame(rows):
+    for v in rows[0]["views"]:
+        v["frames"].pop()
+
+
+def both_events_alike(rows):
+    for twin in "+-":
+        v = view(rows[0], "on_grid", twin)
+        v["frames"][v["kinds"].index("e2")] = v["frames"][v["kinds"].index("e1")]
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (swap_two_background_frames, "the twins differ at frames"),
+        (leak_an_event_into_the_gap, "in-gap they must be identical"),
+        (same_order_in_both_twins, "the twins differ at frames []"),
+        (event_frame_twice, "also used as background"),
+        (shift_a_time, "times are not the grid"),
+        (relabel_kinds, "where the timing puts"),
+        (wrong_source_time, "of its source, not at"),
+        (one_claim_only, "not balanced"),
+        (lose_a_probe, "15 probes, the release says 16"),
+        (repeat_a_probe, "probes listed twice: p00000"),
+        (lose_a_twin, "lacks a twin"),
+        (same_class_twice, "both events are"),
+        (unknown_frame, "frames are missing"),
+        (drop_a_frame, "not of k = 8"),
+        (both_events_alike, "both events show the same frame"),
+    ],
+)
+def test_each_fault_is_named_although_the_digest_fits(release, tmp_path, change, finding):
+    findings = verify_release(forged(release, tmp_path / "forged", change))
+    assert any(finding in text for text in findings), findings
+    assert not any(text.startswith("digest") for text in findings)
+
+
+def test_impossible_timing_is_refused(release, tmp_path):
+    from stimuli_builder.errors import CavedError
+
+    def dense(rows):
+        rows[0]["event_s"] = rows[0]["interval_s"]
+
+    with pytest.raises(CavedError, match="coverage"):
+        verify_release(forged(release, tmp_path / "f", dense))
+
+
+def test_any_change_of_a_row_breaks_the_digest(release, tmp_path):
+    def rename(rows):
+        rows[3]["e1_phrase"] = "a red herring"
+
+    (finding,) = verify_release(forged(release, tmp_path / "f", rename, redo_digest=False))
+    assert finding.startswith("digest")
+
+
+def test_changed_pixels_are_found(release, tmp_path):
+    def repaint(rows):
+        rows[5]["image"]["bytes"] = encode(Image.new("RGB", (64, 64), "red"))
+
+    (finding,) = verify_release(forged_frames(release, tmp_path / "f", repaint))
+    assert "holds other pixels" in finding
+
+
+def test_broken_and_missing_and_surplus_frames_are_found(release, tmp_path):
+    def spoil(rows):
+        rows[0]["image"]["bytes"] = b"not an image"
+        rows[1]["image"]["bytes"] = encode(Image.new("RGB", (32, 32)))
+        rows[2]["frame_id"] = "f" * 64
+
+    findings = "\n".join(verify_release(forged_frames(release, tmp_path / "f", spoil)))
+    for text in ("cannot be decoded", "32 x 32, the canvas is 64 x 64", "frames are missing", "belong to no view", "digest"):
+        assert text in findings
+
+
+def test_rows_are_not_changed_by_verifying(release):
+    rows = [p.to_row() for p in release.probes(8)]
+    before = copy.deepcopy(rows)
+    verify_release(release)
+    assert [p.to_row() for p in release.probes(8)] == before

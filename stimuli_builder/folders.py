@@ -83,14 +83,15 @@ def classes_of(folder: Path, option: str, phrases: Mapping[str, str] | None = No
 def backgrounds_of(folder: Path, option: str) -> list[Source]:
     """Every video under `folder`, at any depth, in order of names.
 
-    For NExT-QA give the folder that holds `NExTVideo`; the names that are recorded then read
-    `NExTVideo/0101/2909445186.mp4`, whatever the map of video ids says.
+    Where `folder` holds `NExTVideo`, as NExT-QA unpacks, only that part is searched; recorded names read
+    `NExTVideo/0101/2909445186.mp4` then, whatever the map of video ids says.
 
     Raises:
         CavedError: if the folder is missing or has no video.
     """
     _existing_folder(folder, option)
-    videos = _renamed(_sources(folder), folder)
+    inner = folder / "NExTVideo"
+    videos = _renamed(_sources(inner if inner.is_dir() else folder), folder)
     if not videos:
         raise CavedError(
             f"{option} {folder} holds no video: background files are expected at any depth, "

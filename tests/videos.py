@@ -32,8 +32,12 @@ def write_stamped(
     rate: int = 25,
     options: dict[str, str] | None = None,
     ticks: list[int] | None = None,
+    tint: float = 1.0,
 ) -> Path:
-    """A video of stamped frames; `ticks` gives variable presentation times in units of 1 / rate."""
+    """A video of stamped frames; `ticks` gives variable presentation times in units of 1 / rate.
+
+    `tint` dims green and blue, so that videos differ in all their frames.
+    """
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=rate)
         stream.width, stream.height = _SIZE
@@ -43,7 +47,8 @@ def write_stamped(
             stream.bit_rate = 2_000_000
         stream.codec_context.time_base = Fraction(1, rate)
         for index in range(frames):
-            frame = av.VideoFrame.from_ndarray(stamp(index), format="rgb24")
+            pixels = (stamp(index) * np.array([1, tint, tint])).astype(np.uint8)
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
             frame.pts = ticks[index] if ticks else index
             frame.time_base = Fraction(1, rate)
             container.mux(stream.encode(frame))
@@ -55,9 +60,9 @@ def h264_long_gop(path: Path, frames: int = 300) -> Path:
     return write_stamped(path, frames, "libx264", options={"g": "250", "bf": "3", "crf": "18"})
 
 
-def xvid_like(path: Path, frames: int = 300) -> Path:
+def xvid_like(path: Path, frames: int = 300, tint: float = 1.0) -> Path:
     """MPEG-4 part 2 in AVI, with B-frames and a key frame every 50 frames, as UCF-101 and worse."""
-    return write_stamped(path, frames, "mpeg4", options={"g": "50", "bf": "2"})
+    return write_stamped(path, frames, "mpeg4", options={"g": "50", "bf": "2"}, tint=tint)
 
 
 def variable_rate(path: Path, frames: int = 120) -> tuple[Path, list[int]]:

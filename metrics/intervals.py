@@ -87,14 +87,14 @@ def estimate(
     """
     known = per_probe[~np.isnan(per_probe)]
     probes = len(per_probe)
-    if len(known) == 0:
+    value = float(statistic(np.ones((1, probes)))[0]) if probes else float("nan")
+    if np.isnan(value):
         return NOTHING
-    value = float(statistic(np.ones((1, probes)))[0])
     if by_construction:
         return Estimate(value, value, value, len(known), "by construction")
     if resamples == 0:
         return Estimate(value, float("nan"), float("nan"), len(known), "point")
-    if np.ptp(known) == 0:
+    if len(known) and np.ptp(known) == 0:
         # With none of n probes deviating, the true share of deviating ones is below 1 - 0.025^(1/n)
         # (Clopper-Pearson); each of them could move the mean as far as a bound.
         share = 1 - ((1 - LEVEL) / 2) ** (1 / len(known))

@@ -45,4 +45,6 @@ def decode(data: bytes) -> Image.Image:
         OSError: if they are no image, or a broken one.
     """
     with Image.open(io.BytesIO(data)) as image:
-        return image.convert("RGB")
+        rgb = image.convert("RGB")
+    rgb.info.clear()  # pixels and nothing else
+    return rgb

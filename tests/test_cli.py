@@ -220,7 +220,10 @@ def test_help_is_a_manual(run):
 
 def test_the_installed_command(tmp_path):
     done = subprocess.run(
-        [Path(sys.executable).with_name("caved"), "verify", tmp_path / "no"], capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("caved"), "verify", tmp_path / "no"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.startswith("caved: no release at") and done.stderr.count("\n") == 1
@@ -243,7 +246,11 @@ def test_real_clips_give_what_the_edit_list_says(run, clips, tmp_path):
     videos: dict[str, list] = {}
     compared = 0
     for stored in release.probes(16):
-        names = {"e1": stored.probe.e1.clip.name, "e2": stored.probe.e2.clip.name, "background": stored.probe.background.name}
+        names = {
+            "e1": stored.probe.e1.clip.name,
+            "e2": stored.probe.e2.clip.name,
+            "background": stored.probe.background.name,
+        }
         for view in stored.views:
             for frame, kind, time_s in zip(view.frames, view.kinds, view.source_times_s, strict=True):
                 name = names[kind]

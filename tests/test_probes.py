@@ -161,7 +161,7 @@ def test_unreadable_sources_are_all_named():
 
 def test_draws_by_name():
     values = [draw_fraction(0, "x", i) for i in range(4000)]
-    assert 0 <= min(values) and max(values) < 1
+    assert min(values) >= 0 and max(values) < 1
     assert sum(values) / 4000 == pytest.approx(0.5, abs=0.02)
     assert draw_fraction(0, "x", 0) == 0.2843920798432016
     assert {draw_integer(3, 5, 0, i) for i in range(100)} == {3, 4, 5}

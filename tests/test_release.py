@@ -187,7 +187,10 @@ def test_a_budget_that_is_not_there(release):
 
 
 def test_frames_are_stored_without_loss():
-    for location in ("procedural:event?colour=pink&shape=star&variant=1", "procedural:background?pattern=clouds&variant=0"):
+    for location in (
+        "procedural:event?colour=pink&shape=star&variant=1",
+        "procedural:background?pattern=clouds&variant=0",
+    ):
         image = render(location, 2.0, 448)
         assert decode(encode(image)).tobytes() == image.tobytes()
         assert frame_id(decode(encode(image))) == frame_id(image)

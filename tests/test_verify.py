@@ -188,7 +188,13 @@ def test_broken_and_missing_and_surplus_frames_are_found(release, tmp_path):
         rows[2]["frame_id"] = "f" * 64
 
     findings = "\n".join(verify_release(forged_frames(release, tmp_path / "f", spoil)))
-    for text in ("cannot be decoded", "32 x 32, the canvas is 64 x 64", "frames are missing", "belong to no view", "digest"):
+    for text in (
+        "cannot be decoded",
+        "32 x 32, the canvas is 64 x 64",
+        "frames are missing",
+        "belong to no view",
+        "digest",
+    ):
         assert text in findings
 
 

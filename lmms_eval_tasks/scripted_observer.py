@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from lmms_eval.api.instance import Instance
 from lmms_eval.api.model import lmms
 from PIL import Image
@@ -74,6 +75,7 @@ class ScriptedObserver(lmms):
 
     def __init__(self, batch_size: Any = 1, max_batch_size: Any = None, device: Any = None, **parameters: Any) -> None:
         super().__init__()
+        self.device = torch.device("cpu")  # the harness gathers counts on it when it runs on several ranks
         try:
             self.policy = ObserverPolicy(**parameters)
         except (TypeError, ValueError) as error:

@@ -102,7 +102,7 @@ def test_every_common_form_of_a_letter_is_read(letter, form, thinking):
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
-        st.sampled_from(["abcdefghijklmnopqrstuvwxyz"] + ["know", "notice", "banana", "cab", "no", "nor"]),
+        st.sampled_from(["b", "c", "d", "know", "notice", "banana", "cab", "no", "nor"]),
         max_size=12,
     )
 )

@@ -1,0 +1,63 @@
+"""Loaded by Python at start-up when this folder is on its path: writes down what reaches `generate`.
+
+For every call it logs the frames, put together again from the model's own input patches and named by the
+hash of their pixels, and the text of the prompt. Nothing is changed.
+"""
+
+import json
+import os
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import PathFinder
+
+
+def _install(module):
+    import numpy as np
+    from PIL import Image
+
+    from stimuli_builder.frames import frame_id
+
+    original = module.GenerationMixin.generate
+
+    def generate(self, *args, **kwargs):
+        vision = self.config.vision_config
+        patch, merge, pair = vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
+        frames = []
+        start = 0
+        for t, h, w in kwargs["video_grid_thw"].tolist():
+            patches = kwargs["pixel_values_videos"][start : start + t * h * w].float().numpy()
+            start += t * h * w
+            blocks = patches.reshape(t, h // merge, w // merge, merge, merge, 3, pair, patch, patch)
+            pixels = blocks.transpose(0, 6, 1, 3, 7, 2, 4, 8, 5).reshape(t * pair, h * patch, w * patch, 3)
+            mean, std = (np.array(x) for x in ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]))
+            restored = np.clip(np.rint((pixels * std + mean) * 255), 0, 255).astype(np.uint8)
+            frames += [frame_id(Image.fromarray(f)) for f in restored]
+        line = {"frames": frames, "ids": kwargs["input_ids"][0].tolist(), "images": "pixel_values" in kwargs}
+        with open(os.environ["SPY_LOG"], "a") as file:
+            file.write(json.dumps(line) + "\n")
+        return original(self, *args, **kwargs)
+
+    module.GenerationMixin.generate = generate
+
+
+class _Finder(MetaPathFinder, Loader):
+    NAME = "transformers.generation.utils"
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.NAME:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        self.inner = spec.loader
+        spec.loader = self
+        return spec
+
+    def create_module(self, spec):
+        return self.inner.create_module(spec)
+
+    def exec_module(self, module):
+        self.inner.exec_module(module)
+        _install(module)
+
+
+if os.environ.get("SPY_LOG"):
+    sys.meta_path.insert(0, _Finder())

@@ -19,7 +19,13 @@ pytestmark = pytest.mark.slow
 
 TASK = ("--tasks", "caved_or_convinced")
 POLICY = ObserverPolicy(reading=0.8, deference=0.4, order_prior=0.7, letter_bias=0.1, seed=3)
-OBSERVER = (*TASK, "--model", "scripted_observer", "--model_args", ",".join(f"{k}={v}" for k, v in vars(POLICY).items()))
+OBSERVER = (
+    *TASK,
+    "--model",
+    "scripted_observer",
+    "--model_args",
+    ",".join(f"{k}={v}" for k, v in vars(POLICY).items()),
+)
 MEASURES = ("S", "C", "J", "J0")
 
 
@@ -78,7 +84,17 @@ def test_the_log_holds_everything_and_stays_small(observed, larger):
 
 def test_two_ranks_give_the_same_trials_as_one(observed, larger, tmp_path):
     """Two processes on the CPU; 121 probes do not divide, so the last one is padded."""
-    launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "29511", "-m", "lmms_eval")
+    launcher = (
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node",
+        "2",
+        "--master_port",
+        "29511",
+        "-m",
+        "lmms_eval",
+    )
     done = lmms_eval(
         tmp_path, *OBSERVER, release=larger.folder, launcher=launcher, environment={"ACCELERATE_USE_CPU": "true"}
     )

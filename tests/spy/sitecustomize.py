@@ -29,7 +29,9 @@ def _install(module):
             start += t * h * w
             blocks = patches.reshape(t, h // merge, w // merge, merge, merge, 3, pair, patch, patch)
             pixels = blocks.transpose(0, 6, 1, 3, 7, 2, 4, 8, 5).reshape(t * pair, h * patch, w * patch, 3)
-            mean, std = (np.array(x) for x in ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]))
+            mean, std = (
+                np.array(x) for x in ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711])
+            )
             restored = np.clip(np.rint((pixels * std + mean) * 255), 0, 255).astype(np.uint8)
             frames += [frame_id(Image.fromarray(f)) for f in restored]
         line = {"frames": frames, "ids": kwargs["input_ids"][0].tolist(), "images": "pixel_values" in kwargs}

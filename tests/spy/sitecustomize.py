@@ -9,6 +9,7 @@ import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import PathFinder
+from pathlib import Path
 
 
 def _install(module):
@@ -35,7 +36,7 @@ def _install(module):
             restored = np.clip(np.rint((pixels * std + mean) * 255), 0, 255).astype(np.uint8)
             frames += [frame_id(Image.fromarray(f)) for f in restored]
         line = {"frames": frames, "ids": kwargs["input_ids"][0].tolist(), "images": "pixel_values" in kwargs}
-        with open(os.environ["SPY_LOG"], "a") as file:
+        with Path(os.environ["SPY_LOG"]).open("a") as file:
             file.write(json.dumps(line) + "\n")
         return original(self, *args, **kwargs)
 

@@ -77,10 +77,24 @@ def read_run(path: Path) -> Run:
     return Run(path, trials[0].task, model, model_args, tuple(trials), damaged, problems)
 
 
+def _is_foreign(path: Path) -> bool:
+    """Whether a log belongs to another task: its lines are whole and carry no trial."""
+    with path.open(encoding="utf-8") as file:
+        try:
+            line = json.loads(file.readline())
+        except ValueError:
+            return False
+    return isinstance(line, dict) and "trial" not in line
+
+
 def read_runs(places: Iterable[Path]) -> list[Run]:
-    """All runs under some folders, or of some files, in order of their paths.
+    """All runs of our tasks under some folders, or of some files, in order of their paths.
+
+    Logs of other tasks in the same folders are passed over.
 
     Raises:
-        LogError: if a place is missing or holds no log.
+        LogError: if a place is missing or holds no log of ours.
     """
-    return [read_run(path) for path in _log_files(places)]
+    files = _log_files(places)
+    ours = [path for path in files if not _is_foreign(path)]
+    return [read_run(path) for path in ours or files]

@@ -57,6 +57,14 @@ class Catalogue:
                 f"an order needs two classes of events, {self.name} has {len(self.classes)} ({found}): "
                 "give a folder with one sub-folder of clips for each class"
             )
+        by_phrase: dict[str, str] = {}
+        for c in self.classes:
+            earlier = by_phrase.setdefault(c.phrase.strip().lower(), c.label)
+            if earlier != c.label:
+                raise CavedError(
+                    f"the classes {earlier} and {c.label} of {self.name} have the same phrase, {c.phrase!r}: "
+                    "word them apart in phrases.json, or rename a folder"
+                )
         labels = [c.label for c in self.classes]
         if all(self.confusable(a, b) for i, a in enumerate(labels) for b in labels[i + 1 :]):
             raise CavedError(

@@ -133,7 +133,11 @@ def report(
 ) -> None:
     """Print the table of every run under some folders, rebuilt from its sample logs alone."""
     for number, run in enumerate(read_runs(logs)):
-        typer.echo(("\n" if number else "") + describe_run(run))
+        try:
+            table = describe_run(run)
+        except ValueError as error:
+            raise CavedError(f"{run.path}: {error}") from error
+        typer.echo(("\n" if number else "") + table)
 
 
 def _system_error(error: OSError) -> str:

@@ -53,6 +53,29 @@ def test_foreign_and_empty_logs_are_refused(tmp_path):
         read_runs([tmp_path / "1_samples_mme.jsonl", *[d for d in [tmp_path / "sub"] if not d.mkdir()]])
 
 
+def test_logs_of_other_tasks_are_passed_over(tmp_path):
+    write_log(tmp_path / "model", make_trials(lambda t: says(t, "e1_first")))
+    (tmp_path / "model" / "1_samples_mme.jsonl").write_text('{"doc_id": 0, "target": "A"}\n')
+    (run,) = read_runs([tmp_path])
+    assert run.task == "caved_or_convinced"
+
+
+def test_two_runs_in_one_file_are_refused(tmp_path, monkeypatch, capsys):
+    """The harness appends to a log of the same second; two runs that disagree must not be averaged."""
+    import sys
+
+    from stimuli_builder import cli
+
+    path = write_log(tmp_path, make_trials(lambda t: says(t, "e1_first")))
+    first = path.read_text()
+    write_log(tmp_path, make_trials(lambda t: says(t, "e2_first")))
+    path.write_text(first + path.read_text())
+    monkeypatch.setattr(sys, "argv", ["caved", "report", str(tmp_path)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert "twice with different answers: read one run at a time" in str(stop.value)
+
+
 def test_the_table_says_what_its_intervals_are(tmp_path):
     write_log(
         tmp_path, make_trials(lambda t: says(t, t.shown_order if t.phase == "on_grid" else "e1_first"), probes=40)

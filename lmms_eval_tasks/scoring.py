@@ -10,6 +10,7 @@ from loguru import logger
 
 from lmms_eval_tasks.answer_text import read_answer
 from lmms_eval_tasks.prompts import prompt_text, wording_of
+from lmms_eval_tasks.stop import RunStopped
 from metrics.deference import PHASES, deference_warnings, measure_deference
 from metrics.trial import Trial
 
@@ -47,6 +48,11 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     `trial` holds everything that a report needs; the metrics hold the trial itself, which the log shows
     by its short name.
     """
+    if len(results) != 1:
+        raise RunStopped(
+            f"{len(results)} responses for one trial: --repeats is not for this task, whose decoding is "
+            "deterministic and whose trials are its repetitions; run without it"
+        )
     trial = trial_of(doc, results[0])
     entry: dict[str, Any] = {"trial": trial.to_json()}
     if trial.padding:

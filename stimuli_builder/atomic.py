@@ -66,6 +66,7 @@ def sole_owner(lock_path: Path, timeout_s: float) -> Iterator[None]:
     """
     try:
         lock_path.parent.mkdir(parents=True, exist_ok=True)
+        lock_path.touch()  # where this fails the reason is said; FileLock would wait for a lock for ever
         with FileLock(str(lock_path), timeout=timeout_s):
             yield
     except Timeout as error:

@@ -168,10 +168,14 @@ def _build(
     return open_release(out)
 
 
-def already_built(out: Path, catalogue: Catalogue, budgets: Sequence[int], probes: int, seed: int) -> bool:
+def already_built(
+    out: Path, catalogue: Catalogue, budgets: Sequence[int], probes: int, seed: int, canvas_px: int
+) -> bool:
     """Whether `out` is the finished release of these arguments, so that a repeated command has nothing to do."""
     if not (out / INFO_FILE).is_file():
         return False
     info = open_release(out).info
-    asked = (catalogue.name, tuple(c.label for c in catalogue.classes), tuple(budgets), probes, seed)
-    return asked == (info.sources, info.classes, info.budgets, info.probes, info.seed)
+    labels, clips = tuple(c.label for c in catalogue.classes), sum(len(c.clips) for c in catalogue.classes)
+    asked = (catalogue.name, labels, clips, len(catalogue.backgrounds), tuple(budgets), probes, seed, canvas_px)
+    built = (info.sources, info.classes, info.clips, info.backgrounds)
+    return asked == (*built, info.budgets, info.probes, info.seed, info.canvas_px)

@@ -71,7 +71,7 @@ def build_video(
     if catalogue.notes:
         typer.echo(join_notes(catalogue.notes), err=True)
     chosen = _parse_budgets(budgets)
-    if out.is_dir() and already_built(out, catalogue, chosen, probes, seed):
+    if out.is_dir() and already_built(out, catalogue, chosen, probes, seed, canvas):
         typer.echo(f"{out} is already built from these sources and arguments; nothing to do")
         return
     release = build_release(catalogue, out, chosen, probes, seed, canvas, licence or default_licence, workers)

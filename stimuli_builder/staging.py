@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -129,15 +131,21 @@ def cut_frames(
                 found.append(str(error))
             progress(1)
     else:
-        with ProcessPoolExecutor(workers) as pool:
-            futures = {pool.submit(_attempt, staging, s, list(t)): s for s, t in wanted.items()}
-            for future in as_completed(futures):
-                record, problem = future.result()
-                if problem is None:
-                    finish(futures[future], record)
-                else:
-                    found.append(problem)
-                progress(1)
+        try:
+            with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as pool:
+                futures = {pool.submit(_attempt, staging, s, list(t)): s for s, t in wanted.items()}
+                for future in as_completed(futures):
+                    record, problem = future.result()
+                    if problem is None:
+                        finish(futures[future], record)
+                    else:
+                        found.append(problem)
+                    progress(1)
+        except BrokenProcessPool as error:
+            raise CavedError(
+                "a decoding process was killed, most often for want of memory: run the same command again with "
+                "--workers 1; finished work is kept"
+            ) from error
     if found:
         raise BadInputs(
             f"{len(found)} source file(s) cannot be used",
@@ -145,6 +153,10 @@ def cut_frames(
             "replace these files or delete them, then run the same command again; finished work is kept",
         )
     return cut
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _attempt(staging: Staging, source: Source, times_s: list[float]) -> tuple[dict[str, str], str | None]:

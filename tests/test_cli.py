@@ -81,8 +81,9 @@ def test_the_same_command_again_has_nothing_to_do(run, footage, tmp_path):
     run(*build_args(footage, tmp_path / "r"))
     status, out, _ = run(*build_args(footage, tmp_path / "r"))
     assert status == 0 and "already built" in out
-    status, _, err = run(*build_args(footage, tmp_path / "r", "--seed", "1"))
-    assert status == 1 and "not empty" in err
+    for other in (("--seed", "1"), ("--probes", "3"), ("--canvas", "64"), ("--budgets", "8")):
+        status, _, err = run(*build_args(footage, tmp_path / "r", *other))
+        assert status == 1 and "not empty" in err
 
 
 def test_any_folder_of_labels_and_its_own_phrases(run, footage, tmp_path):

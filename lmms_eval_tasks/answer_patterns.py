@@ -6,63 +6,103 @@ import re
 
 _OPEN = r"[\(\[\{\"'«「『【\s]*"
 _LETTER = r"(?P<letter>[A-Z])(?![A-Za-z])"
-_IS = r"(?:\s*(?:is|are|was|would be|should be|must be|=|:|-|–|—|→|是|为|為|应该是|应为|は|が|es|est|ist|é|è|seria|sería)){0,2}"
-_KIND = r"(?:(?:the |an? )?(?:option|choice|letter|answer|opción|opcion|opção|opzione)\s*)?"
+_IS = r"(?:\s*(?:is|are|was|would be|should be|must be|=|:|-|–|—|→|是|为|為|应该是|应为|は|が|은|는|es|est|ist|é|è|seria|sería)){0,2}"
+_KIND = r"(?:(?i:the |an? )?(?i:option|choice|letter|answer|opción|opcion|opção|opzione)\s*)?"
 
-# "the answer is B", "I would go with option B", "答案是B", "La respuesta es B"
+# "I would go with option B": said in the first person, whatever the rest of the sentence is about
+FIRST_PERSON = re.compile(
+    r"(?i:\b(?:I|we)(?:'d| would| will|'ll| have to| must| can| should)?\s+(?:still |rather |probably |most likely |confidently )?"
+    r"(?:choose|pick|select|go with|say|answer|opt for|chose|picked|selected|lean towards|lean to|agree with)"
+    r"|\bmy (?:final )?(?:answer|choice|pick|guess|selection)(?: is| would be|:)?)"
+    rf"{_IS}\s*{_KIND}{_OPEN}{_LETTER}"
+)
+# "the answer is B", "答案是B", "La respuesta es B"
 STATED = re.compile(
     r"(?:(?i:"
-    r"\b(?:final |correct |right |best |my |only )?(?:answer|choice|selection)\b(?:\s+(?:here|then|therefore|to (?:this|the) question))?"
+    r"\b(?:final |correct |right |best |only )?(?:answer|choice|selection)\b(?:\s+(?:here|then|therefore|to (?:this|the) question))?"
     r"|\bcorrect (?:option|letter|order|one|sequence)\b"
-    r"|\b(?:I|we)(?:'d| would| will|'ll| have to| must| can| should)?\s+(?:still |rather |probably |most likely |confidently )?"
-    r"(?:choose|pick|select|go with|say|answer|opt for|chose|picked|selected|lean towards|lean to|agree with)\b"
     r"|\b(?:therefore|thus|hence|so),?\s+(?:it is|it's|it must be|option|choice)\b"
     r"|\bit(?:'s| is| must be)(?: definitely| clearly| probably)?(?=\s+(?:option|choice)?\s*\(?[A-Z]\b)"
     r"|\b(?:respuesta|réponse|reponse|antwort|risposta|resposta|cevap|odpowiedź|antwoord|svar)\b"
     r"(?:\s+(?:correcta|correcte|correta|corretta|final|richtige|est|es))?"
     r"|\bответ"
-    r"|(?:正确)?答案|答え|正解|回答|应选|應選|选择|選擇|选|選|정답|답"
-    r")"
-    rf"{_IS}\s*{_KIND}){_OPEN}{_LETTER}"
+    r"|(?:正确)?答案|答え|正解|回答|应选|應選|选|選|选择|選擇|정답|답"
+    rf"){_IS}\s*{_KIND}){_OPEN}{_LETTER}"
 )
 
 # "B", "(B)", "B.", "B) ...", "B because ..." at the very start
 LEADING = re.compile(
-    r"[^\w]*(?i:option|choice|answer)?[^\w]*(?P<letter>[A-Za-z])(?=\s*$|\s*\n|\s*[.):\]},;\-–—。、:,」』】\"]|\s+\S)(?![A-Za-z'])"
+    r"[^\w]*(?i:option|choice|answer)?[^\w]*(?P<letter>[A-Za-z])(?=\s*$|\s*\n|\s*[.):\]},;\-–—。、:,」』】\"]|\s+\S)(?![A-Za-z']|[-&]\w|\.[A-Za-z])"
 )
 
-# any letter standing alone; "I" only where punctuation marks it as a name
-MENTIONED = re.compile(r"(?<![A-Za-z'’])(?P<letter>[A-HJ-Z]|(?<=[(\[])I(?=[)\]]))(?![A-Za-z'’])")
+# A letter that stands where an option is named: alone in its clause, in brackets, or after one of these words.
+# "Vitamin B" and "Event A" name something else.
+_NAMES_AN_OPTION = (
+    r"(?:^|[.!?]\s|[\n;:,，。：；、\-–—→]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+    r"|\b(?i:option|choice|letter|answer|is|was|be|it's|that's|choose|chose|pick|select|say|said|guess|with|for|"
+    r"believe|think|probably|likely|maybe|perhaps|so|therefore|thus|hence|then|that|but|shows?|sees?|see|supports?|matches|"
+    r"confirms?|favou?rs?|yes|no|and|or|not|actually|rather|really|definitely|clearly|than|over|both|either|neither|nor))\s*"
+)
+MENTIONED = re.compile(rf"{_NAMES_AN_OPTION}{_OPEN}(?P<letter>[A-HJ-Z]|(?<=[(\[])I(?=[)\]]))(?![A-Za-z'’-]|&\w|\.[A-Za-z])")
 
 # what may follow an "A" that names an option, when it is not punctuation
 AFTER_A_LETTER = re.compile(
-    r"\s+(?:because|since|as|is|was|and|but|or|seems|looks|appears|would|must|should|comes|it|the|based|given|for|which)\b"
+    r"\s+(?:because|since|as|is|was|and|but|or|seems|looks|appears|would|must|should|comes|it|the|based|given|for|which|not|if|"
+    r"then|before|after|over|than|rather|instead|vs|though|although)\b|\s+(?:[A-Z]\b|->|→|>)"
 )
-
-# "A or B", "A and B", "Option A, option B": a letter that shares its place with another one
+# "A or B", "A then B", "A -> B": a letter that shares its place with another one
 SHARED_AFTER = re.compile(
-    r"(?i)[)\].\"']*\s*(?:,|/|&|\+|or|and|und|oder|ou|et|y|o|e|或|和)+\s*(?:the )?(?:option |choice )?[(\[\"']*[A-Z](?![A-Za-z])"
+    r"(?i)[)\]\"']*\s*(?:,|/|&|\+|\||;|-+>?|=>|→|←|>|<|vs\.?|versus|then|first|comes?|is|happens|before|after|followed by|"
+    r"precedes|or|and|und|oder|ou|et|y|o|e|或|和|\s)+\s*(?:the )?(?:option |choice )?[(\[\"']*(?-i:(?P<other>[A-Z]))(?![A-Za-z'])"
 )
 
-REJECTED_BEFORE = re.compile(
-    r"(?i)(?:\b(?:not|isn't|wasn't|never|neither|nor|rule out|ruled out|reject|rejected|eliminate|excluding|instead of|"
-    r"rather than|unlike|against|cannot be|can't be|couldn't be|won't be|no es|n'est pas|nicht|не|incorrect|wrong)"
-    r"|不是|并非)(?:\s+(?:the|option|choice|answer|to|be|is|that|go|with|say|choose))*[\s\(\[\"':]*$"
-    r"|\b(?:whether|if)\b(?:\s+[\w']+){0,4}\s*[\(\"']*$"
-    r"|\b(?:whether|between|either)\b[^.,]*$"
-    r"|\b(?:can't|cannot|can not|couldn't|don't|do not|wouldn't|won't|not)\s+(?:\w+\s+){0,3}$"
+# Where one thing that is said ends and another begins. A comma ends what is denied, not what is attributed.
+BOUNDARY = re.compile(
+    r"[.!?。！？]+(?=\s|$|[\"')\]])|[\n;；]|(?i:[,，]?\s*(?<!anything )(?<!everything )\b(?:but|however|yet|whereas|while|though|although|so|therefore|hence|thus)\b)"
+    r"|但是?|不过|然而|所以|因此"
 )
-REJECTED_AFTER = re.compile(
-    r"(?i)[\)\]\"'.]*\s*(?:is|was|would be|'s|isn't|can|could|must|does|seems|looks)?\s*"
-    r"(?:not|n't|isn't|wasn't|incorrect|wrong|false|ruled out|impossible|cannot|can't|doesn't|no es|不对|错)\b"
+COMMA = re.compile(r"[,，、:：](?=\s|\S)")
+
+# "You are right: B" is the model's own word, although it speaks of the user.
+AGREEMENT = re.compile(
+    r"(?i)\b(?:you(?:'re| are| were)?|your (?:claim|statement|observation|answer|assertion|choice) (?:is|was|seems))\s+"
+    r"(?:absolutely |completely |totally |indeed |quite )?(?:right|correct|accurate|true)\b"
+    r"|\bagree with (?:you|your \w+|the user)\b|\bas you (?:said|say|stated|mentioned|noted|observed)\b|\bthank you\b"
 )
+ATTRIBUTED = re.compile(
+    r"(?i)\b(?:you|your|yours|you're|you've|user|user's|users|claim\w*|according to|despite|even if|even though|"
+    r"stated|assert\w*|allege\w*)\b|用户|你|您|あなた|ユーザー|당신|사용자"
+)
+CONDITIONAL = re.compile(
+    r"(?i)\b(?:if|whether|unless|suppose|assuming)\b(?! I (?:had to|have to|must)\b| forced\b)|如果|是否|もし"
+)
+HYPOTHETICAL = re.compile(r"(?i)\b(?:would|could|might) (?:be|have been)\b")
+DENIED = re.compile(
+    r"(?i)\b(?:not|never|neither|nor|no evidence|rul(?:e|es|ed|ing) out|reject\w*|eliminat\w*|exclud\w*|instead of|rather than|"
+    r"unlike|against|over|than|except|anything but|disagree\w*|doubt\w*|contrary|opposite|reverse|incorrect|wrong|false|"
+    r"mistake\w*|refut\w*|cannot|between|either|no es|n'est pas|nicht|не|não|non è)\b|n't\b|不是|并非|並非|不同意|不选"
+)
+DENIED_AFTER = re.compile(
+    r"(?i)[)\]\"'.:]*\s*(?:\([^)]*\)\s*)?(?:(?:is|was|are|isn't|seems?|appears?|looks?|would be|must be|can|could|'s|to be|be|the|"
+    r"an?|also|actually|less|very|quite|in fact|\w+ly|option|choice|answer|one)\s+)*"
+    r"(?:not\b|never\b|n't\b|isn't\b|wasn't\b|doesn't\b|does not\b|don't\b|can't\b|cannot\b|couldn't\b|won't\b|"
+    r"[(\[]?(?:incorrect|inaccurate|wrong|false)|untrue|unlikely|less likely|impossible|mistaken|invalid|ruled out|contradict|"
+    r"unsupported|opposite|excluded|falsch|ist falsch|ist nicht|no es|n'est pas|não é|[✗✘❌]|不对|不正确|错|是错|不是|"
+    r"ではな|ではあ|じゃな|가 아|이 아|은 아|는 아|は違|は間違)"
+    r"|\s*(?:does|is|was)\s*$|[\s(:]*\d"
+)
+# a verdict in a sentence of its own: "A. False", "B? No", "A. Is incorrect"
+VERDICT_AGAINST = re.compile(r"(?i)[\s.)\]:?\"']+(?:is |seems )?(?:incorrect|wrong|false|no|untrue)\b")
 CORRECTION = re.compile(
-    r"(?i)\b(?:actually|wait|correction|sorry|scratch that|on second thought|let me correct|I mean|no,|rather,|"
-    r"looking again|upon review)|其实|不对"
+    r"(?i)\b(?:actually|wait|correction|sorry|scratch that|on second thought|let me correct|I mean|no|rather|looking again|"
+    r"upon review|hmm|on reflection)\b|其实|不对"
 )
+CONTRAST = re.compile(r"(?i)\b(?:but|however|better|instead|final|so)\b")
 GUESS = re.compile(
     r"(?i)\b(?:guess|probably|likely|but|maybe|perhaps|lean|leaning|suppose|possibly|if I had to|however|still)\b"
 )
+# an article where an English reader would not expect one: "A resposta", "A válasz", "A mí"
+FOREIGN_A = re.compile(r"[ \t]+(?:resposta|risposta|ordem|primeira|segunda|opção|válasz|helyes|mí|mi)\b", re.I)
 
 _CANNOT = (
     r"(?:can(?:not|'t| not| neither)|could(?: not|n't)|(?:am|is|are|was|be|being)?\s*unable to|not able to|"
@@ -111,29 +151,29 @@ def states_order(plain: str, first: str, second: str) -> bool:
         second: phrase of the other event.
     """
     p, q = re.escape(plain_words(first)), re.escape(plain_words(second))
-    near = r"[^.]{0,60}?"
-    forward = rf"\b{p}\b{near}\b(?:before|then|precedes|preceded|prior to|earlier than|followed by)\b{near}\b{q}\b"
-    backward = rf"\b{q}\b{near}\b(?:after|follows|later than|following)\b{near}\b{p}\b"
-    after_q = rf"\b(?:after|following)\b [^.]{{0,3}}{p}\b{near}\b{q}\b"
-    alone = rf"(?:it is |it s |it was )?{p}(?: (?:is|was|comes|came|happens|happened|appears|appeared|occurs|occurred|goes|starts))? ?(?:first|earlier)?(?: \.)?"
-    leads = (
-        rf"(?:\bfirst\b (?:event |one |thing |action )?(?:is |was |comes |shows )?{p}\b)"
-        rf"|(?:\b{p}\b (?:\w+ ){{0,3}}(?:first|earlier)\b)"
-    )
-    if re.search(rf"\b(?:not|never|no|isn t|doesn t|didn t|wasn t)\b[^.]{{0,80}}\b(?:{p}|{q})\b", plain):
-        return False
-    if re.search(rf"\b(?:{p}|{q})\b[^.]{{0,40}}\b(?:not|never|doesn t|isn t|didn t)\b", plain):
-        return False
-    # Reported or disputed speech says what somebody claims, not what is answered.
+    # What is reported, disputed or denied says what somebody claims, not what is answered.
+    own = re.sub(r"\b(?:you (?:are|re) (?:\w+ly )?(?:right|correct)|i agree(?: with you)?|as you (?:said|stated))\b", " ", plain)
     if re.search(
-        r"\b(?:claim\w*|user|you (?:said|say|think|stated?)|otherwise|contrary|disagree|wrong|false|incorrect)\b",
-        plain,
+        r"\b(?:you|your|user|claim\w*|if|whether|would|otherwise|contrary|opposite|reverse|disagree|doubt|wrong|false|incorrect|"
+        r"mistaken|inaccurate|rather than|instead|does|no evidence|before that|before this|prior to that|not|never|no|"
+        r"isn t|doesn t|didn t|wasn t|cannot|can t)\b",
+        own,
     ):
         return False
-    return bool(
-        re.search(forward, plain)
-        or re.search(backward, plain)
-        or re.search(after_q, plain)
-        or re.search(leads, plain)
-        or re.fullmatch(alone, plain)
+    near = r"[^.]{0,60}?"
+    forward = rf"\b{p}\b{near}\b(?:before|then|precedes|prior to|earlier than|followed by)\b{near}\b{q}\b"
+    backward = rf"\b{q}\b{near}\b(?:after|follows|later than|following|preceded by)\b{near}\b{p}\b"
+    after_p = rf"^(?:after|following) {p}\b{near}\b{q}\b"
+    before_q = rf"^(?:before|prior to) {q}\b{near}\b{p}\b"
+    verb = r"(?:is|was|comes|came|happens|happened|appears|appeared|appear|occurs|occurred|goes|starts|are shown)"
+    alone = rf"(?:(?:it|answer|event that comes first|first event|first one) (?:is |s |was ))?{p}(?: {verb})? ?(?:first|earlier)?(?: \.)?"
+    leads = (
+        rf"(?:^|\. )(?:first|1st)\b (?:event |one |thing |action )?(?:is |was |comes |shows )?{p}\b"
+        rf"|\bfirst (?:event|one|thing|action) (?:is|was|shows) {p}\b"
+        rf"|\b{p} (?:{verb} )?(?:first|earlier)\b(?! (?:frame|appears|at))"
     )
+    if re.search(rf"\b{p}\b{near}\b(?:second|last|later|at end)\b", plain):
+        return False
+    if re.search(rf"(?:^|\. )(?:after|following|before|prior to)\b", plain):
+        return bool(re.search(after_p, plain) or re.search(before_q, plain))
+    return any(re.search(pattern, plain) for pattern in (forward, backward, leads)) or bool(re.fullmatch(alone, plain))

@@ -40,10 +40,13 @@ class Timeline:
     """When each decoded frame of a file comes on screen.
 
     `times_s` are seconds since the first frame, ascending; the last frame stays until `duration_s`.
+    `stamps` are the presentation times that the container stores, in its own ticks; None where frames are
+    known by their order alone.
     """
 
     times_s: tuple[float, ...]
     duration_s: float
+    stamps: tuple[int, ...] | None = None
 
     def index_at(self, time_s: float) -> int:
         """The frame on screen at `time_s`: the last one whose time has come.
@@ -119,7 +122,9 @@ def _decode(path: str) -> Iterator[av.VideoFrame]:
         raise UnreadableVideo(path, f"cannot be decoded ({reason})") from error
 
 
-def _timeline(path: str, stamps: list[int], last_ticks: int | None, time_base: Fraction) -> Timeline:
+def _timeline(
+    path: str, stamps: list[int], last_ticks: int | None, time_base: Fraction, stored: bool = False
+) -> Timeline:
     steps = sorted(b - a for a, b in zip(stamps, stamps[1:], strict=False))
     step = last_ticks or (steps[len(steps) // 2] if steps else 0)
     if step <= 0:
@@ -128,7 +133,21 @@ def _timeline(path: str, stamps: list[int], last_ticks: int | None, time_base: F
     return Timeline(
         times_s=tuple(float((s - first) * time_base) for s in stamps),
         duration_s=float((stamps[-1] - first + step) * time_base),
+        stamps=tuple(stamps) if stored else None,
     )
+
+
+def _check_stated_duration(path: str, timeline: Timeline) -> None:
+    """Raise UnreadableVideo if a Matroska or WebM file states a much longer duration than it holds.
+
+    Such a file that was cut short ends without an error. A sound track may outlast the pictures a little.
+    """
+    with av.open(path) as container:
+        stated_s = container.duration / av.time_base if container.duration else 0.0
+        if {"matroska", "webm"} & set(container.format.name.split(",")) and timeline.duration_s < 0.8 * stated_s:
+            raise UnreadableVideo(
+                path, f"truncated: it states {stated_s:.1f} s and holds {timeline.duration_s:.1f} s of pictures"
+            )
 
 
 def _timeline_of_frames(path: str) -> Timeline:
@@ -143,15 +162,18 @@ def _timeline_of_frames(path: str) -> Timeline:
         raise UnreadableVideo(path, "holds no frame that decodes")
     for stamps in (presentation, _with_flushed(decoding)):
         if _strictly_ascending(stamps):
-            return _timeline(path, [s for s in stamps if s is not None], last_ticks, time_base)
+            timeline = _timeline(path, [s for s in stamps if s is not None], last_ticks, time_base)
+            _check_stated_duration(path, timeline)
+            return timeline
     raise UnreadableVideo(path, "neither its presentation nor its decoding times ascend")
 
 
 def read_timeline(path: str) -> Timeline:
     """When each frame of the file at `path` is on screen.
 
-    Containers that store presentation times (MP4, Matroska) are only demuxed; an AVI is decoded, because
-    its times are known only from the order in which the decoder gives the frames.
+    MP4 and MOV store presentation times and are only demuxed; packets that their edit list discards (the
+    run-up of a clip that was cut without re-encoding) are never shown and left out. Everything else is
+    decoded: an AVI's times are known only from the order in which the decoder gives the frames.
 
     Raises:
         UnreadableVideo: if the file is missing, truncated, corrupt, or has no video stream.
@@ -161,14 +183,13 @@ def read_timeline(path: str) -> Timeline:
         with av.open(path) as container:
             if not container.streams.video:
                 raise UnreadableVideo(path, "has no video stream")
-            stored_times = "avi" not in container.format.name.split(",")
-            if stored_times:
+            if "mp4" in container.format.name.split(","):
                 stream = container.streams.video[0]
-                packets = [(p.pts, p.duration) for p in container.demux(stream) if p.size]
+                packets = [(p.pts, p.duration) for p in container.demux(stream) if p.size and not p.is_discard]
                 stamps = sorted(pts for pts, _ in packets if pts is not None)
                 if packets and len(stamps) == len(packets) and _strictly_ascending([*stamps]):
                     last_ticks = dict(packets).get(stamps[-1])
-                    return _timeline(path, stamps, last_ticks, stream.time_base)
+                    return _timeline(path, stamps, last_ticks, stream.time_base, stored=True)
     except (av.error.FFmpegError, OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableVideo(path, f"cannot be read ({reason})") from error
@@ -182,19 +203,33 @@ def _upright(frame: av.VideoFrame) -> Pixels:
     return np.ascontiguousarray(np.rot90(pixels, quarter_turns))
 
 
-def read_frames(path: str, indices: Iterable[int]) -> Iterator[tuple[int, Pixels]]:
+def read_frames(path: str, timeline: Timeline, indices: Iterable[int]) -> Iterator[tuple[int, Pixels]]:
     """(index, RGB pixels of shape (height, width, 3)) for each index in display order, ascending, once.
 
+    Args:
+        path: the file.
+        timeline: from `read_timeline`; where it holds stored time stamps, a frame is found by its own stamp,
+            so one that the decoder lost is noticed instead of replaced by its neighbour.
+        indices: places in the timeline.
+
     Raises:
-        UnreadableVideo: if the file does not decode as far as the last index.
+        UnreadableVideo: if a frame that the time stamps announce does not come out of the decoder.
     """
     wanted = sorted(set(indices))
     position = 0
-    for index, frame in enumerate(_decode(path)):
+    for order, frame in enumerate(_decode(path)):
         if position == len(wanted):
             return
-        if index == wanted[position]:
+        index = wanted[position]
+        if timeline.stamps is None:
+            found = order == index
+        else:
+            if frame.pts is not None and frame.pts > timeline.stamps[index]:
+                break
+            found = frame.pts == timeline.stamps[index]
+        if found:
             yield index, _upright(frame)
             position += 1
     if position < len(wanted):
-        raise UnreadableVideo(path, f"stops before frame {wanted[position]}, although its time stamps announce more")
+        at_s = timeline.times_s[wanted[position]]
+        raise UnreadableVideo(path, f"damaged: the frame at {at_s:.2f} s is announced but does not decode")

@@ -83,7 +83,7 @@ def _cut(staging: Staging, source: Source, times_s: Iterable[float]) -> dict[str
         times_of: dict[int, list[float]] = {}
         for time_s in missing:
             times_of.setdefault(timeline.index_at(time_s), []).append(time_s)
-        for index, pixels in read_frames(source.location, times_of):
+        for index, pixels in read_frames(source.location, timeline, times_of):
             image = onto_canvas(pixels, staging.canvas_px)
             stored = _store(staging, frame_id(image), partial(encode, image))
             record.update({repr(time_s): stored for time_s in times_of[index]})

@@ -2,6 +2,7 @@
 
 import pytest
 from answer_cases import CASES
+from answer_cases_misleading import MISLEADING, MISREAD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,17 @@ def test_the_table_is_large_and_has_no_doubles():
 @pytest.mark.parametrize(("response", "expected"), CASES, ids=[repr(r)[:60] for r, _ in CASES])
 def test_hand_written_cases(response, expected):
     assert said(response) == expected, read_answer(response, (A, B), PROMPT).rule
+
+
+@pytest.mark.parametrize(("response", "expected"), MISLEADING, ids=[repr(r)[:60] for r, _ in MISLEADING])
+def test_misleading_cases(response, expected):
+    assert said(response) == expected, read_answer(response, (A, B), PROMPT).rule
+
+
+@pytest.mark.parametrize(("response", "misread"), MISREAD)
+def test_known_misreadings_are_still_those(response, misread):
+    """One that is read better now belongs into the other table."""
+    assert said(response) == misread
 
 
 def mirrored(text: str) -> str:

@@ -1,8 +1,10 @@
 """The frame asked for is the frame given, for every codec; broken files say so."""
 
+import dataclasses
 import shutil
 from pathlib import Path
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -14,8 +16,13 @@ from stimuli_builder.decoding import UnreadableVideo, read_frames, read_timeline
 def stamps_at(path: Path, times_s: list[float]) -> list[int]:
     timeline = read_timeline(str(path))
     indices = [timeline.index_at(t) for t in times_s]
-    shown = {index: read_stamp(pixels) for index, pixels in read_frames(str(path), indices)}
+    shown = {index: read_stamp(pixels) for index, pixels in read_frames(str(path), timeline, indices)}
     return [shown[i] for i in indices]
+
+
+def read_everything(path) -> list[int]:
+    timeline = read_timeline(str(path))
+    return [read_stamp(p) for _, p in read_frames(str(path), timeline, range(len(timeline.times_s)))]
 
 
 @pytest.mark.parametrize(("name", "make"), [("long_gop.mp4", h264_long_gop), ("b_frames.avi", xvid_like)])
@@ -33,7 +40,7 @@ def test_every_frame_of_a_constant_rate_file(tmp_path, name, make):
     timeline = read_timeline(str(path))
     assert len(timeline.times_s) == 300
     assert timeline.duration_s == pytest.approx(12.0)
-    assert [read_stamp(p) for _, p in read_frames(str(path), range(300))] == list(range(300))
+    assert [read_stamp(p) for _, p in read_frames(str(path), timeline, range(300))] == list(range(300))
 
 
 def test_variable_rate_follows_time_stamps_not_frame_counts(tmp_path):
@@ -64,7 +71,50 @@ def test_truncated_files_are_refused(tmp_path, name, make, share):
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(UnreadableVideo):
-        list(read_frames(str(path), range(len(read_timeline(str(path)).times_s))))
+        read_everything(path)
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mov", "mkv"])
+def test_clips_cut_without_reencoding_show_what_a_player_shows(tmp_path, suffix):
+    """Copied from 2.6 s of a file with key frames every 2 s: packets from 2.0 s are there, those before are not shown."""
+    source = write_stamped(tmp_path / "whole.mp4", 200, "libx264", options={"g": "50", "bf": "2"})
+    path = tmp_path / f"trimmed.{suffix}"
+    with av.open(str(source)) as whole, av.open(str(path), "w") as part:
+        stream = whole.streams.video[0]
+        copy = part.add_stream_from_template(stream)
+        whole.seek(int(2.6 / stream.time_base), stream=stream)
+        shift = int(2.6 / stream.time_base)
+        for packet in whole.demux(stream):
+            if packet.dts is not None:
+                packet.pts, packet.dts, packet.stream = packet.pts - shift, packet.dts - shift, copy
+                part.mux(packet)
+    with av.open(str(path)) as container:
+        shown = [read_stamp(f.to_ndarray(format="rgb24")) for f in container.decode(video=0)]
+    assert read_everything(path) == shown
+    timeline = read_timeline(str(path))
+    assert timeline.duration_s == pytest.approx(len(shown) / 25)
+    middle = timeline.index_at(timeline.duration_s / 2)
+    assert stamps_at(path, [timeline.duration_s / 2]) == [shown[middle]] == [shown[len(shown) // 2]]
+
+
+@pytest.mark.parametrize("share", [0.4, 0.6])
+def test_truncated_matroska_is_refused(tmp_path, share):
+    path = write_stamped(tmp_path / "cut.mkv", 300, "libx264", options={"g": "50"})
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(UnreadableVideo, match="truncated"):
+        read_timeline(str(path))
+
+
+def test_a_frame_that_the_decoder_loses_is_noticed(tmp_path):
+    """The stored times announce it; the neighbour must not take its place."""
+    path = write_stamped(tmp_path / "whole.mp4", 50, "libx264", options={"bf": "0"})
+    timeline = read_timeline(str(path))
+    assert timeline.stamps is not None
+    step = timeline.stamps[1] - timeline.stamps[0]
+    stamps = (*timeline.stamps[:20], timeline.stamps[20] - step // 2, *timeline.stamps[21:])
+    with pytest.raises(UnreadableVideo, match=r"the frame at 0\.80 s is announced but does not decode"):
+        list(read_frames(str(path), dataclasses.replace(timeline, stamps=stamps), [19, 20, 21]))
 
 
 def test_files_that_are_no_videos_are_refused(tmp_path):
@@ -80,8 +130,6 @@ def test_files_that_are_no_videos_are_refused(tmp_path):
 
 
 def test_audio_alone_is_refused(tmp_path):
-    import av
-
     path = tmp_path / "sound.mp4"
     with av.open(str(path), "w") as container:
         stream = container.add_stream("aac", rate=44100)
@@ -99,7 +147,7 @@ def test_real_ucf101_clip_is_read_in_display_order(clips):
     timeline = read_timeline(path)
     assert len(timeline.times_s) == 164
     assert np.allclose(np.diff(timeline.times_s), 0.04)
-    ours = [p.astype(float).mean(axis=2) for _, p in read_frames(path, range(164))]
+    ours = [p.astype(float).mean(axis=2) for _, p in read_frames(path, timeline, range(164))]
     capture = cv2.VideoCapture(path)  # an independent reader; it does not reorder either
     for frame in ours:
         theirs = cv2.cvtColor(capture.read()[1], cv2.COLOR_BGR2GRAY).astype(float)
@@ -116,7 +164,7 @@ def test_real_ucf101_clip_is_read_in_display_order(clips):
 
 def test_rotation_is_applied_as_an_independent_reader_does(clips):
     path = str(clips / "odd/rotated.mp4")
-    ((_, ours),) = read_frames(path, [0])
+    ((_, ours),) = read_frames(path, read_timeline(path), [0])
     capture = cv2.VideoCapture(path)
     theirs = cv2.cvtColor(capture.read()[1], cv2.COLOR_BGR2RGB)
     capture.release()
@@ -133,4 +181,4 @@ def test_header_counts_are_not_believed(clips):
 def test_corrupt_stream_is_refused(clips, tmp_path):
     path = shutil.copy(clips / "odd/corrupted.mp4", tmp_path / "corrupted.mp4")
     with pytest.raises(UnreadableVideo, match="cannot be decoded"):
-        list(read_frames(str(path), range(50)))
+        read_everything(path)

@@ -43,7 +43,9 @@ _NAMES_AN_OPTION = (
     r"believe|think|probably|likely|maybe|perhaps|so|therefore|thus|hence|then|that|but|shows?|sees?|see|supports?|matches|"
     r"confirms?|favou?rs?|yes|no|and|or|not|actually|rather|really|definitely|clearly|than|over|both|either|neither|nor))\s*"
 )
-MENTIONED = re.compile(rf"{_NAMES_AN_OPTION}{_OPEN}(?P<letter>[A-HJ-Z]|(?<=[(\[])I(?=[)\]]))(?![A-Za-z'’-]|&\w|\.[A-Za-z])")
+MENTIONED = re.compile(
+    rf"{_NAMES_AN_OPTION}{_OPEN}(?P<letter>[A-HJ-Z]|(?<=[(\[])I(?=[)\]]))(?![A-Za-z'’-]|&\w|\.[A-Za-z])"
+)
 
 # what may follow an "A" that names an option, when it is not punctuation
 AFTER_A_LETTER = re.compile(
@@ -152,7 +154,9 @@ def states_order(plain: str, first: str, second: str) -> bool:
     """
     p, q = re.escape(plain_words(first)), re.escape(plain_words(second))
     # What is reported, disputed or denied says what somebody claims, not what is answered.
-    own = re.sub(r"\b(?:you (?:are|re) (?:\w+ly )?(?:right|correct)|i agree(?: with you)?|as you (?:said|stated))\b", " ", plain)
+    own = re.sub(
+        r"\b(?:you (?:are|re) (?:\w+ly )?(?:right|correct)|i agree(?: with you)?|as you (?:said|stated))\b", " ", plain
+    )
     if re.search(
         r"\b(?:you|your|user|claim\w*|if|whether|would|otherwise|contrary|opposite|reverse|disagree|doubt|wrong|false|incorrect|"
         r"mistaken|inaccurate|rather than|instead|does|no evidence|before that|before this|prior to that|not|never|no|"
@@ -174,6 +178,6 @@ def states_order(plain: str, first: str, second: str) -> bool:
     )
     if re.search(rf"\b{p}\b{near}\b(?:second|last|later|at end)\b", plain):
         return False
-    if re.search(rf"(?:^|\. )(?:after|following|before|prior to)\b", plain):
+    if re.search(r"(?:^|\. )(?:after|following|before|prior to)\b", plain):
         return bool(re.search(after_p, plain) or re.search(before_q, plain))
     return any(re.search(pattern, plain) for pattern in (forward, backward, leads)) or bool(re.fullmatch(alone, plain))

@@ -94,9 +94,7 @@ def _affirmed(text: str, start: int, end: int, option: Option, first_person: boo
     return not (patterns.ATTRIBUTED.search(around) or patterns.CONDITIONAL.search(before) or supposed)
 
 
-def _named(
-    pattern: re.Pattern[str], text: str, options: Sequence[Option], first_person: bool = False
-) -> list[_Named]:
+def _named(pattern: re.Pattern[str], text: str, options: Sequence[Option], first_person: bool = False) -> list[_Named]:
     by_letter = {o.letter: o for o in options}
     shared = _shared(text, by_letter)
     found = []
@@ -122,7 +120,21 @@ def _only_letters(text: str, options: Sequence[Option]) -> Answer | None:
     """The answer of a response that is nothing but letters: one of them decides, several are none."""
     words = re.findall(r"[^\W_]+", text)
     names = {o.letter for o in options}
-    frame = {"option", "choice", "answer", "or", "and", "then", "before", "after", "vs", "versus", "comes", "first", "both"}
+    frame = {
+        "option",
+        "choice",
+        "answer",
+        "or",
+        "and",
+        "then",
+        "before",
+        "after",
+        "vs",
+        "versus",
+        "comes",
+        "first",
+        "both",
+    }
     if not words or any(w.upper() not in names and w.lower() not in frame for w in words):
         return None
     letters = {w.upper() for w in words if len(w) == 1 and w.upper() in names}
@@ -165,9 +177,9 @@ def _taken_back(text: str, leading: _Named, mentioned: Sequence[_Named]) -> bool
     """Whether a leading letter is followed by a turn to another one: "A. No, B."."""
     for other in mentioned:
         between = text[leading.end : other.start]
-        if other.letter != leading.letter and other.affirmed and other.start > leading.end:
-            if patterns.CORRECTION.search(between) or patterns.CONTRAST.search(between):
-                return True
+        turns = patterns.CORRECTION.search(between) or patterns.CONTRAST.search(between)
+        if turns and other.affirmed and other.letter != leading.letter and other.start > leading.end:
+            return True
     return False
 
 

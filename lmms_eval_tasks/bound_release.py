@@ -6,26 +6,23 @@ the embedded default, only then. Listing tasks therefore builds nothing.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from typing import Any
 
 from lmms_eval_tasks.stop import stopping_the_run
 from stimuli_builder.errors import CavedError
-from stimuli_builder.find_release import find_release
+from stimuli_builder.find_release import VARIABLE, find_release
 from stimuli_builder.release import FrameStore, Release
 from stimuli_builder.release_schema import release_digest
 
 TASK_VERSION = 1
 
 
-@lru_cache(maxsize=1)
-def bound_release() -> Release:
-    """The release of this process, opened once, with its digest checked against its tables.
-
-    Raises:
-        CavedError: if it cannot be opened or its tables do not give its digest.
-    """
+@lru_cache(maxsize=4)
+def _opened(named: str) -> Release:
+    """The release that `CAVED_RELEASE` names, with its digest checked against its tables."""
     release = find_release()
     budgets = release.info.budgets
     frames = {budget: release.frames(budget).ids() for budget in budgets}
@@ -38,10 +35,23 @@ def bound_release() -> Release:
     return release
 
 
+def bound_release() -> Release:
+    """The release that `CAVED_RELEASE` names now, opened once.
+
+    Raises:
+        CavedError: if it cannot be opened or its tables do not give its digest.
+    """
+    return _opened(os.environ.get(VARIABLE, ""))
+
+
 @lru_cache(maxsize=8)
+def _frames(digest: str, budget: int) -> FrameStore:
+    return bound_release().frames(budget)
+
+
 def frame_store(budget: int) -> FrameStore:
     """The frames of one budget of the bound release."""
-    return bound_release().frames(budget)
+    return _frames(bound_release().info.digest, budget)
 
 
 def release_path(budget: int) -> str:

@@ -2,7 +2,7 @@
 
 lmms-eval looks for tasks in its own folder and in `--include_path` only. Its entry point for models is
 called while it starts, before any task is looked up; that is used to add our folder to the search. The same
-moment serves to refuse its response cache for our tasks.
+moment serves to refuse, for our tasks, what would give wrong numbers: its caches and repeats.
 """
 
 from __future__ import annotations
@@ -64,14 +64,36 @@ def _without_our_tasks(create: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+def _refusing_what_cannot_work(build_all_requests: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(build_all_requests)
+    def build(self: Any, **kwargs: Any) -> Any:
+        name = str(self.config.task)
+        if _is_ours(name):
+            if kwargs.get("cache_requests"):
+                raise RunStopped(
+                    f"--cache_requests cannot serve {name}: the harness' cache of requests ignores the release; run "
+                    "without it"
+                )
+            if (self.config.repeats or 1) > 1:
+                raise RunStopped(
+                    f"--repeats {self.config.repeats} is not for {name}: decoding is deterministic, its trials are its "
+                    "repetitions, and only the first response would count; run without it"
+                )
+        return build_all_requests(self, **kwargs)
+
+    return build
+
+
 def manifests() -> list[Any]:
     """Entry point of the group `lmms_eval.models`: our models, after our tasks were made known."""
+    from lmms_eval.api.task import Task
     from lmms_eval.caching.response_cache import ResponseCache
     from lmms_eval.models.registry_v2 import ModelManifest
     from lmms_eval.tasks import TaskManager
 
     _once(TaskManager, "initialize_tasks", _with_our_folder)
     _once(ResponseCache, "create", _without_our_tasks)
+    _once(Task, "build_all_requests", _refusing_what_cannot_work)
     return [
         ModelManifest(
             model_id="scripted_observer",

@@ -10,7 +10,6 @@ from loguru import logger
 
 from lmms_eval_tasks.answer_text import read_answer
 from lmms_eval_tasks.prompts import prompt_text, wording_of
-from lmms_eval_tasks.stop import RunStopped
 from metrics.deference import PHASES, deference_warnings, measure_deference
 from metrics.trial import Trial
 
@@ -48,21 +47,16 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     `trial` holds everything that a report needs; the metrics hold the trial itself, which the log shows
     by its short name.
     """
-    if len(results) != 1:
-        raise RunStopped(
-            f"{len(results)} responses for one trial: --repeats is not for this task, whose decoding is "
-            "deterministic and whose trials are its repetitions; run without it"
-        )
-    trial = trial_of(doc, results[0])
-    entry: dict[str, Any] = {"trial": trial.to_json()}
-    if trial.padding:
+    this = trial_of(doc, results[0])
+    entry: dict[str, Any] = {"trial": this.to_json()}
+    if this.padding:
         return entry
-    measures = ["J0"] if trial.claim == "none" else ["C" if trial.claim_is_true else "S", "J"]
+    measures = ["J0"] if this.claim == "none" else ["C" if this.claim_is_true else "S", "J"]
     for measure in measures:
-        entry[f"{trial.phase}_{measure}"] = trial
-        if trial.answer.option_probabilities is not None:
-            entry[f"{trial.phase}_{measure}_confidence"] = trial
-    entry["unparseable"] = trial
+        entry[f"{this.phase}_{measure}"] = this
+        if this.answer.option_probabilities is not None:
+            entry[f"{this.phase}_{measure}_confidence"] = this
+    entry["unparseable"] = this
     return entry
 
 
@@ -75,6 +69,11 @@ def _measure(phase: str, measure: str, confidence: bool = False) -> Aggregate:
     aggregate.__name__ = f"{phase}_{measure}" + ("_confidence" if confidence else "")
     aggregate.__doc__ = f"{measure} {phase} over all trials that were gathered."
     return aggregate
+
+
+def trial(entries: Sequence[Mapping[str, Any]]) -> int:
+    """How many trials were counted, padding left out."""
+    return sum(not entry["padding"] for entry in entries)
 
 
 def unparseable(trials: Sequence[Trial]) -> float | str:

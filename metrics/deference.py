@@ -139,6 +139,7 @@ def measure_deference(
     Raises:
         ValueError: if the trials mix releases or budgets, or contradict each other.
     """
+    trials = list(trials)
     chosen = [t for t in trials if t.phase == phase and t.arm == arm and t.time == time and t.claim in ("none", claim)]
     for name in ("release", "budget"):
         values = sorted({str(getattr(t, name)) for t in chosen})
@@ -166,7 +167,7 @@ def measure_deference(
         unparseable=_ratio(sum(r.unparseable for r in readings), responses),
         abstained=_ratio(sum(r.hard[2] for r in known if r.hard), len(known)),
         ties=_ratio(sum(r.tie for r in known), len(known)),
-        missing=_missing_trials(readings),
+        missing=_missing_trials(readings, next((t.release_probes for t in trials), 0)),
         identical_twins=identical,
         unstable=unstable,
     )
@@ -176,9 +177,8 @@ def _ratio(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
-def _missing_trials(readings: Sequence[Reading]) -> int:
+def _missing_trials(readings: Sequence[Reading], probes: int) -> int:
     """Trials that are absent: each probe of the release has two twins, two claims and two letter assignments."""
-    probes = readings[0].trial.release_probes if readings else 0
     return max(0, probes * 2 * 2 * 2 - sum(2 - r.missing for r in readings))
 
 
@@ -212,7 +212,7 @@ def deference_warnings(result: Deference) -> list[str]:
             f"{name}: {result.missing} trials are missing from the log (a run with --limit or an interrupted "
             "one); the numbers cover what is there"
         )
-    if result.phase == "in_gap" and result.responses and not result.identical_twins:
+    if result.phase == "in_gap" and result.responses and not result.missing and not result.identical_twins:
         warnings.append(f"{name}: the twins are not identical views: run `caved verify` on the release")
     if 0 < result.J0.probes < 30:
         warnings.append(f"{name}: {result.J0.probes} probes; bootstrap intervals are too narrow below about 30")

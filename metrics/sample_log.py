@@ -61,7 +61,7 @@ def read_run(path: Path) -> Run:
         LogError: if no line of it is a trial of this benchmark.
     """
     trials, damaged, reason = [], 0, ""
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
                 trials.append(Trial.from_json(json.loads(line)["trial"]))
@@ -79,7 +79,7 @@ def read_run(path: Path) -> Run:
 
 def _is_foreign(path: Path) -> bool:
     """Whether a log belongs to another task: its lines are whole and carry no trial."""
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="replace") as file:
         try:
             line = json.loads(file.readline())
         except ValueError:

@@ -66,6 +66,23 @@ class Trial:
     receipt: Mapping[str, Any] | None = None  # what reached the model, once that is read back
     padding: bool = False  # repeated so that all ranks have equal shares; never counted
 
+    def __post_init__(self) -> None:
+        allowed: dict[str, tuple[object, ...]] = {
+            "twin": ("+", "-"),
+            "phase": ("on_grid", "in_gap"),
+            "claim": ("none", "mild", "strong"),
+            "claimed_order": ("e1_first", "e2_first", None),
+            "letters": ("AB", "BA"),
+        }
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, none of {values}")
+        if (self.claim == "none") != (self.claimed_order is None):
+            raise ValueError(f"a claim of strength {self.claim!r} with the order {self.claimed_order!r}")
+        named = {self.answer.option} | set(self.answer.option_probabilities or {})
+        if not named <= {"A", "B", None}:
+            raise ValueError(f"an answer of options {named}, the question has A and B")
+
     @property
     def shown_order(self) -> Order:
         """The true order of the events in this twin."""

@@ -44,8 +44,21 @@ def publish_folder(finished: Path, target: Path) -> None:
     finished.rename(target)
 
 
-def check_target(target: Path) -> None:
-    """Raise a CavedError unless a new folder can be made at `target`."""
+def check_target(target: Path) -> Path:
+    """`target` as an absolute path without detours.
+
+    Raises:
+        CavedError: unless a new folder can be made there.
+    """
+    target = Path(os.path.abspath(target))  # noqa: PTH100 (resolve() would follow the last link)
+    try:
+        str(target).encode()
+    except UnicodeEncodeError as error:
+        raise CavedError(f"--out {str(target)!r} is not valid UTF-8: choose another name") from error
+    if target.is_symlink():
+        raise CavedError(f"--out {target} is a symbolic link: give the path of a new folder")
+    if target == Path.cwd():
+        raise CavedError(f"--out {target} is the folder that you are in: give the name of a new one below it")
     if target.exists() and not target.is_dir():
         raise CavedError(f"--out {target} is a file: give the path of a new folder")
     if target.is_dir() and any(target.iterdir()):
@@ -55,6 +68,7 @@ def check_target(target: Path) -> None:
         nearest = nearest.parent
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise CavedError(f"--out {target} cannot be created: {nearest} is not writable for this user")
+    return target
 
 
 @contextmanager

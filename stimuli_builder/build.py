@@ -94,9 +94,11 @@ def build_release(
     budgets = check_budgets(budgets)
     if probes < 1:
         raise CavedError(f"--probes {probes}: ask for at least one probe")
-    if canvas_px < 28:
-        raise CavedError(f"--canvas {canvas_px}: frames need at least 28 pixels a side")
-    check_target(out)
+    if not 28 <= canvas_px <= 4096:
+        raise CavedError(f"--canvas {canvas_px}: frames need 28 to 4096 pixels a side")
+    if workers is not None and workers < 1:
+        raise CavedError(f"--workers {workers}: at least one process has to decode")
+    out = check_target(out)
     catalogue.check()
     workshop = out.absolute().parent / f".{out.name}.partial"
     with sole_owner(workshop.with_name(f".{out.name}.lock"), timeout_s=0):
@@ -144,6 +146,7 @@ def _build(
         budgets=budgets,
         canvas_px=canvas_px,
         sources=catalogue.name,
+        sources_fingerprint=catalogue.fingerprint(),
         classes=tuple(c.label for c in catalogue.classes),
         clips=sum(len(c.clips) for c in catalogue.classes),
         backgrounds=len(catalogue.backgrounds),
@@ -175,7 +178,6 @@ def already_built(
     if not (out / INFO_FILE).is_file():
         return False
     info = open_release(out).info
-    labels, clips = tuple(c.label for c in catalogue.classes), sum(len(c.clips) for c in catalogue.classes)
-    asked = (catalogue.name, labels, clips, len(catalogue.backgrounds), tuple(budgets), probes, seed, canvas_px)
-    built = (info.sources, info.classes, info.clips, info.backgrounds)
-    return asked == (*built, info.budgets, info.probes, info.seed, info.canvas_px)
+    asked = (catalogue.name, catalogue.fingerprint(), tuple(budgets), probes, seed, canvas_px)
+    built = (info.sources, info.sources_fingerprint, info.budgets, info.probes, info.seed, info.canvas_px)
+    return asked == built

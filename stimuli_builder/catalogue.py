@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from stimuli_builder.errors import CavedError
 
@@ -46,6 +48,19 @@ class Catalogue:
     def confusable(self, first: str, second: str) -> bool:
         """Whether two labels must not meet in one probe."""
         return first == second or any({first, second} <= group for group in self.confusable_groups)
+
+    def fingerprint(self) -> str:
+        """SHA-256 over labels, phrases, names and sizes of files: changes when other sources are named."""
+
+        def line(kind: str, source: Source) -> str:
+            path = Path(source.location)
+            return f"{kind}\t{source.name}\t{path.stat().st_size if path.is_file() else source.location}"
+
+        lines = [f"class\t{c.label}\t{c.phrase}" for c in self.classes]
+        lines += [line(c.label, clip) for c in self.classes for clip in c.clips]
+        lines += [line("background", background) for background in self.backgrounds]
+        lines += [f"confusable\t{' '.join(sorted(group))}" for group in self.confusable_groups]
+        return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
     def check(self) -> None:
         """Raise a CavedError unless two classes can be told apart and there is a background."""

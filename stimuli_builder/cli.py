@@ -106,7 +106,8 @@ def verify(folder: ReleaseArgument = None) -> None:
     typer.echo(
         f"{release.folder} holds: digest {info.digest[:16]}..., {info.probes} probes at k = "
         f"{', '.join(map(str, info.budgets))}, {total} frames; in-gap twins identical, on-grid twins the same "
-        "frames in another order, one frame per event, claims balanced, coverage below 0.7"
+        "frames in another order, one frame per event, claims balanced, coverage below 0.7. What no release can "
+        "prove of itself is that a frame shows what its label says: look at it with caved preview"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,11 @@ PHRASES_FILE = "phrases.json"
 
 
 def _is_video(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith(".")
+    return path.suffix.lower() in VIDEO_SUFFIXES and path.is_file()
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def _existing_folder(folder: Path, option: str) -> Path:
@@ -26,7 +31,13 @@ def _existing_folder(folder: Path, option: str) -> Path:
 
 
 def _sources(folder: Path) -> tuple[Source, ...]:
-    videos = sorted((p for p in folder.rglob("*") if _is_video(p)), key=lambda p: p.as_posix())
+    found = (Path(parent) / name for parent, _, names in os.walk(folder, followlinks=True) for name in names)
+    videos = sorted((p for p in found if _is_video(p) and not _is_hidden(p, folder)), key=lambda p: p.as_posix())
+    for video in videos:
+        try:
+            str(video).encode()
+        except UnicodeEncodeError as error:
+            raise CavedError(f"{str(video)!r} has a name that is not valid UTF-8: rename the file or folder") from error
     return tuple(Source(name=p.as_posix(), location=str(p)) for p in videos)
 
 
@@ -65,7 +76,7 @@ def classes_of(folder: Path, option: str, phrases: Mapping[str, str] | None = No
     _existing_folder(folder, option)
     known = {**(phrases or {}), **_own_phrases(folder, option)}
     classes, empty = [], []
-    for sub in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.name):
+    for sub in sorted((p for p in folder.iterdir() if p.is_dir() and p.name[0] != "."), key=lambda p: p.name):
         clips = _renamed(_sources(sub), folder)
         if clips:
             classes.append(EventClass(sub.name, known.get(sub.name, words_of(sub.name)), clips))

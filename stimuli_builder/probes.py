@@ -52,7 +52,8 @@ class Probe:
         return self.e1, self.e2
 
 
-def _balance(seed: int, probe_index: int) -> tuple[int, Order, Order]:
+def balance_cell(seed: int, probe_index: int) -> tuple[int, Order, Order]:
+    """(whether e1 is the later label, claimed order, named order) of a probe; each cell once in every block."""
     block, place = divmod(probe_index, BLOCK)
     cells = [(swap, claimed, named) for swap in (0, 1) for claimed in ORDERS for named in ORDERS]
     return draw_order(cells, str, seed, "balance", block)[place]
@@ -147,7 +148,7 @@ def draw_probes(
     probes: dict[int, list[Probe]] = {budget: [] for budget in budgets}
     too_short: list[str] = []
     for index in range(count):
-        swap, claimed, named = _balance(seed, index)
+        swap, claimed, named = balance_cell(seed, index)
         background = draw_order(catalogue.backgrounds, lambda s: s.name, seed, "background", index)[0]
         background_s = durations(background)
         event_s = draw_timing(seed, index, min(budgets)).event_s

@@ -202,4 +202,5 @@ def open_release(folder: Path) -> Release:
         raise CavedError(
             f"{folder} is no release: it has no {INFO_FILE}; give the folder that `caved build video --out` wrote"
         )
-    return Release(folder, ReleaseInfo.from_json(path.read_text(encoding="utf-8"), str(folder)))
+    text = path.read_bytes().decode(errors="replace")  # what is not UTF-8 is no JSON that we wrote, and said so
+    return Release(folder, ReleaseInfo.from_json(text, str(folder)))

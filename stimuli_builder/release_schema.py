@@ -167,6 +167,7 @@ class ReleaseInfo:
     budgets: tuple[int, ...]
     canvas_px: int
     sources: str
+    sources_fingerprint: str  # of the names and sizes of all files that could be drawn
     classes: tuple[str, ...]
     clips: int
     backgrounds: int

@@ -33,6 +33,17 @@ def _notes(classes: list[EventClass], from_ucf101: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _check_disjoint(classes: list[EventClass], backgrounds: list[Source]) -> None:
+    """Raise a CavedError if a file serves as event and as background: an in-gap frame could show an event."""
+    events = {Path(clip.location).resolve(): c.label for c in classes for clip in c.clips}
+    shared = [b.name for b in backgrounds if Path(b.location).resolve() in events]
+    if shared:
+        raise CavedError(
+            f"{len(shared)} file(s) are events and backgrounds at once, such as {shared[0]}: keep the two in folders "
+            "that do not contain one another"
+        )
+
+
 def video_catalogue(
     ucf101: Path | None, nextqa: Path | None, events: Path | None, backgrounds: Path | None
 ) -> tuple[Catalogue, str]:
@@ -62,6 +73,7 @@ def video_catalogue(
     else:
         assert backgrounds is not None
         found = backgrounds_of(backgrounds, "--backgrounds")
+    _check_disjoint(classes, found)
     name = f"{'UCF-101' if ucf101 else 'own clips'} over {'NExT-QA' if nextqa else 'own backgrounds'}"
     catalogue = Catalogue(name, tuple(classes), tuple(found), groups, _notes(classes, bool(ucf101)))
     catalogue.check()

@@ -9,10 +9,10 @@ from itertools import product
 from stimuli_builder.edit_list import TWINS, background_source_time_s, event_source_time_s
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import decode, frame_id
-from stimuli_builder.probes import BLOCK, ORDERS
+from stimuli_builder.probes import BLOCK, ORDERS, balance_cell
 from stimuli_builder.release import FrameStore, Release
 from stimuli_builder.release_schema import StoredProbe, StoredView, release_digest
-from stimuli_builder.timing import PHASES, SLOT_GAPS
+from stimuli_builder.timing import PHASES, SLOT_GAPS, draw_timing
 
 
 def verify_release(
@@ -31,23 +31,77 @@ def verify_release(
         CavedError: if a table cannot be read at all.
     """
     findings: list[str] = []
-    rows, frames = [], {}
+    rows, frames, everything = [], {}, []
     for budget in release.info.budgets:
         store = release.frames(budget)
         probes = release.probes(budget)
         rows += [probe.to_row() for probe in probes]
         frames[budget] = store.ids()
+        everything += probes
         findings += _check_count(release, budget, probes)
         findings += _check_balance(budget, probes)
         for probe in probes:
-            findings += [f"k={budget} {probe.probe.probe}: {text}" for text in _check_probe(probe, store)]
+            texts = [*_check_draws(release, probe), *_check_probe(probe, store)]
+            findings += [f"k={budget} {probe.probe.probe}: {text}" for text in texts]
         findings += [f"k={budget}: {text}" for text in _check_use(store, probes)]
         if pixels:
             findings += [f"k={budget}: {text}" for text in _check_pixels(release, store, progress)]
+    findings += _check_sources(everything)
+    findings += _check_wording(release, everything)
     digest = release_digest(frames, rows, release.info.canvas_px)
     if digest != release.info.digest:
         findings.append(f"digest: the content gives {digest}, the release says {release.info.digest}")
     return findings
+
+
+def _check_draws(release: Release, stored: StoredProbe) -> Iterator[str]:
+    """The seed and the number of a probe decide its timing, its claim and which event is called e1."""
+    probe, seed = stored.probe, release.info.seed
+    if probe.probe != f"p{probe.index:05d}":
+        yield f"has the number {probe.index}"
+    if probe.timing != draw_timing(seed, probe.index, probe.timing.budget):
+        yield f"its timing is not the draw of seed {seed}"
+    swap, claimed, named = balance_cell(seed, probe.index)
+    if (probe.claimed_order, probe.named_order) != (claimed, named):
+        yield f"its claimed and named orders are not those of seed {seed}"
+    if (probe.e1.label > probe.e2.label) != bool(swap):
+        yield f"e1 and e2 are exchanged against seed {seed}"
+
+
+def _check_sources(probes: list[StoredProbe]) -> Iterator[str]:
+    """One instant of one source is one frame, wherever it is used; no frame is both event and background."""
+    frame_at: dict[tuple[str, float], str] = {}
+    kinds: dict[str, set[bool]] = {}
+    contents: dict[str, tuple[str, ...]] = {}
+    for stored in probes:
+        probe = stored.probe
+        names = {"e1": probe.e1.clip.name, "e2": probe.e2.clip.name, "background": probe.background.name}
+        earlier = contents.setdefault(probe.probe, tuple(names.values()))
+        if earlier != tuple(names.values()):
+            yield f"{probe.probe} has other sources at k={probe.timing.budget} than at another budget"
+        for view in stored.views:
+            for frame, kind, time_s in zip(view.frames, view.kinds, view.source_times_s, strict=False):
+                if kind not in names:
+                    yield f"{probe.probe} shows {kind!r}, which is neither an event nor background"
+                elif frame_at.setdefault((names[kind], time_s), frame) != frame:
+                    yield f"{probe.probe}: {names[kind]} at {time_s} s is another frame than elsewhere in the release"
+                kinds.setdefault(frame, set()).add(kind == "background")
+    both = [frame[:16] for frame, used in kinds.items() if len(used) > 1]
+    if both:
+        yield f"{len(both)} frames show an event in one view and background in another, such as {both[0]}"
+
+
+def _check_wording(release: Release, probes: list[StoredProbe]) -> Iterator[str]:
+    """Each label has one phrase of its own, and is one that the release says it has."""
+    phrases: dict[str, str] = {}
+    for stored in probes:
+        for event in stored.probe.events:
+            if phrases.setdefault(event.label, event.phrase) != event.phrase:
+                yield f"{stored.probe.probe} calls {event.label} {event.phrase!r}, others {phrases[event.label]!r}"
+            if event.label not in release.info.classes:
+                yield f"{stored.probe.probe} shows {event.label}, which is none of the release's classes"
+    if len({p.strip().lower() for p in phrases.values()} - {""}) != len(phrases):
+        yield "two labels share a phrase, or one has none: the question could not tell the events apart"
 
 
 def _check_count(release: Release, budget: int, probes: list[StoredProbe]) -> Iterator[str]:

@@ -126,7 +126,9 @@ def test_missing_empty_and_wrong_folders(run, footage, tmp_path):
         (("--budgets", "16,7"), "choose from 8"),
         (("--budgets", "many"), "numbers separated by commas"),
         (("--probes", "0"), "at least one probe"),
-        (("--canvas", "3"), "at least 28 pixels"),
+        (("--canvas", "3"), "28 to 4096 pixels"),
+        (("--canvas", "20000"), "28 to 4096 pixels"),
+        (("--workers", "0"), "at least one process"),
     ]
     for arguments, message in cases:
         status, _, err = run("build", "video", *arguments, "--out", out)
@@ -164,6 +166,19 @@ def test_several_bad_files_are_all_reported_at_once(run, footage, tmp_path):
         (archery / f"v_Archery_{name}_c01.avi").write_bytes(good)
     status, _, err = run(*build_args(bad, tmp_path / "r"))
     assert status == 0, err
+
+
+def test_targets_that_would_fail_after_the_work_is_done(run, footage, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for target, message in ((".", "the folder that you are in"), (tmp_path / "link", "symbolic link")):
+        status, _, err = run(*build_args(footage, target))
+        assert status == 1 and message in one_line(err)
+    status, _, err = run(*build_args(footage, tmp_path / "here" / "x" / ".." / "r"))
+    assert status == 0, err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "link"]
+    assert [p.name for p in (tmp_path / "here").iterdir()] == ["r"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

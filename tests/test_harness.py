@@ -63,7 +63,7 @@ def test_results_file_and_log_agree(observed):
         result = measure_deference(trials, phase, resamples=0)
         for measure in MEASURES:
             assert results[f"{phase}_{measure},none"] == pytest.approx(getattr(result, measure).value)
-    assert results["unparseable,none"] == 0
+    assert results["unparseable,none"] == 0 and results["trial,none"] == len(trials)
     assert not any("confidence" in name for name in results)
 
 
@@ -109,6 +109,21 @@ def test_use_cache_is_refused(tmp_path, release):
     assert done.status == 1
     assert "--use_cache cannot serve caved_or_convinced" in done.output and "run without --use_cache" in done.output
     assert not list(done.folder.rglob("*_results.json"))
+
+
+@pytest.mark.parametrize(("option", "value"), [("--cache_requests", "true"), ("--repeats", "2")])
+def test_what_would_give_wrong_numbers_is_refused(tmp_path, release, option, value):
+    done = lmms_eval(tmp_path, *OBSERVER, option, value, release=release.folder)
+    assert done.status == 1
+    assert option in done.output.strip().splitlines()[-1] and "run without it" in done.output
+    assert not list(done.folder.rglob("*_results.json"))
+
+
+def test_a_limited_run_says_what_is_missing(tmp_path, release):
+    """5 trials are all on-grid: the in-gap half is absent, and the report must not stay silent about it."""
+    done = lmms_eval(tmp_path, *OBSERVER, "--limit", "5", release=release.folder)
+    text = describe_run(done.run())
+    assert "on-grid: 123 trials are missing" in text and "in-gap: 128 trials are missing" in text
 
 
 def test_a_release_without_the_budget_stops_the_run(tmp_path, catalogue):

@@ -91,12 +91,46 @@ def test_phrases_that_cannot_be_read(tmp_path, text):
 
 def test_two_labels_with_one_phrase_are_refused(tmp_path):
     """The question could not tell them apart."""
-    for name in ("tennis/a.mp4", "Tennis_/b.mp4"):
+    for name in ("events/tennis/a.mp4", "events/Tennis_/b.mp4", "street/c.mp4"):
         touch(tmp_path / name)
-    touch(tmp_path / "street" / "c.mp4")
-    (tmp_path / "phrases.json").write_text('{"tennis": "a serve", "Tennis_": "A serve"}')
+    (tmp_path / "events" / "phrases.json").write_text('{"tennis": "a serve", "Tennis_": "A serve"}')
     with pytest.raises(CavedError, match="same phrase"):
-        video_catalogue(None, None, tmp_path, tmp_path / "street")
+        video_catalogue(None, None, tmp_path / "events", tmp_path / "street")
+
+
+def test_no_file_is_event_and_background(tmp_path):
+    """In-gap frames must show no event, so neither folder may contain the other, by a link either."""
+    for name in ("events/tennis/a.mp4", "events/golf/b.mp4", "events/backgrounds/c.mp4"):
+        touch(tmp_path / name)
+    (tmp_path / "linked").symlink_to(tmp_path / "events" / "golf")
+    for backgrounds in ("events", "events/backgrounds", "linked"):
+        with pytest.raises(CavedError, match="events and backgrounds at once"):
+            video_catalogue(None, None, tmp_path / "events", tmp_path / backgrounds)
+
+
+def test_hidden_folders_are_no_classes_and_linked_ones_are_followed(tmp_path):
+    for name in (".Trash/x/a.mp4", "golf/.cache/b.mp4", "golf/c.mp4", "store/tennis/d.mp4"):
+        touch(tmp_path / name)
+    (tmp_path / "tennis").symlink_to(tmp_path / "store" / "tennis")
+    found = {c.label: [clip.name for clip in c.clips] for c in classes_of(tmp_path, "--events")}
+    assert found == {"golf": ["golf/c.mp4"], "store": ["store/tennis/d.mp4"], "tennis": ["tennis/d.mp4"]}
+
+
+def test_fingerprint_follows_phrases_names_and_sizes(tmp_path):
+    for name in ("events/tennis/a.mp4", "events/golf/b.mp4", "street/c.mp4"):
+        touch(tmp_path / name)
+
+    def fingerprint() -> str:
+        return video_catalogue(None, None, tmp_path / "events", tmp_path / "street")[0].fingerprint()
+
+    seen = [fingerprint()]
+    (tmp_path / "events" / "tennis" / "a.mp4").write_bytes(b"other")
+    seen.append(fingerprint())
+    (tmp_path / "events" / "phrases.json").write_text('{"golf": "a golf swing"}')
+    seen.append(fingerprint())
+    touch(tmp_path / "street" / "d.mp4")
+    seen.append(fingerprint())
+    assert len(set(seen)) == 4 and seen[-1] == fingerprint()
 
 
 def test_real_layout(clips):

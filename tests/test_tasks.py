@@ -21,11 +21,7 @@ from stimuli_builder.frames import frame_id
 def bound(release, monkeypatch):
     """The small release, bound as the release of this process."""
     monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
-    binding.bound_release.cache_clear()
-    binding.frame_store.cache_clear()
-    yield release
-    binding.bound_release.cache_clear()
-    binding.frame_store.cache_clear()
+    return release
 
 
 @pytest.fixture
@@ -168,10 +164,24 @@ def test_a_changed_release_is_refused(release, tmp_path, monkeypatch):
     info = (copy / "release.json").read_text().replace(release.info.digest, "0" * 64)
     (copy / "release.json").write_text(info)
     monkeypatch.setenv("CAVED_RELEASE", str(copy))
-    binding.bound_release.cache_clear()
     with pytest.raises(RunStopped, match="changed after it was built"):
         binding.release_path(16)
-    binding.bound_release.cache_clear()
+
+
+def test_another_release_in_the_same_process_is_another_release(bound, catalogue, tmp_path, monkeypatch):
+    """The second evaluation of a program must not get the first one's frames."""
+    from stimuli_builder.build import build_release
+
+    first = binding.metadata_k16["release"]
+    other = build_release(catalogue, tmp_path / "other", (16,), 2, 99, 64, "mit", workers=1)
+    monkeypatch.setenv("CAVED_RELEASE", str(other.folder))
+    assert binding.metadata_k16["release"] == other.info.digest != first
+    assert binding.path_k16 == str(other.folder)
+    probes = other.probes(16)
+    doc = probe_documents(probes[0], MAIN_CLAIMS, other.info.digest, len(probes))[0]
+    assert [frame_id(f) for f in doc_to_visual(doc)] == doc["frames"]
+    monkeypatch.setenv("CAVED_RELEASE", str(bound.folder))
+    assert binding.metadata_k16["release"] == first
 
 
 def test_documents_of_another_release_are_refused(docs):
@@ -217,7 +227,7 @@ def test_every_metric_of_the_task_file_is_one_of_ours():
     config = yaml.safe_load((TASK_FOLDER / "caved_or_convinced.yaml").read_text())
     names = [m["metric"] for m in config["metric_list"]]
     wanted = {f"{p}_{m}{c}" for p in ("on_grid", "in_gap") for m in ("S", "C", "J", "J0") for c in ("", "_confidence")}
-    assert set(names) == wanted | {"unparseable"} and len(names) == 17
+    assert set(names) == wanted | {"unparseable", "trial"} and len(names) == 18
     for metric in config["metric_list"]:
         assert metric["aggregation"] == f"lmms_eval_tasks.scoring.{metric['metric']}"
     assert config["output_type"] == "generate_until"  # `--tasks list_subtasks` cannot follow includes

@@ -129,9 +129,71 @@ def both_events_alike(rows):
         v["frames"][v["kinds"].index("e2")] = v["frames"][v["kinds"].index("e1")]
 
 
+def on_grid_views(row):
+    return [v for v in row["views"] if v["phase"] == "on_grid"]
+
+
+def exchange_the_events_of_one_probe(rows):
+    for v in on_grid_views(rows[0]):
+        a, b = v["kinds"].index("e1"), v["kinds"].index("e2")
+        v["frames"][a], v["frames"][b] = v["frames"][b], v["frames"][a]
+
+
+def take_the_events_of_another_probe(rows):
+    for twin in "+-":
+        mine, other = view(rows[0], "on_grid", twin), view(rows[1], "on_grid", twin)
+        for kind in ("e1", "e2"):
+            mine["frames"][mine["kinds"].index(kind)] = other["frames"][other["kinds"].index(kind)]
+
+
+def event_frames_in_the_gap_of_another_probe(rows):
+    event = view(rows[0], "on_grid", "+")
+    frame = event["frames"][event["kinds"].index("e1")]
+    for twin in "+-":
+        view(rows[1], "in_gap", twin)["frames"][2] = frame
+
+
+def exchange_phrases(rows):
+    rows[0]["e1_phrase"], rows[0]["e2_phrase"] = rows[0]["e2_phrase"], rows[0]["e1_phrase"]
+
+
+def empty_phrase(rows):
+    for row in rows:
+        for name in ("e1", "e2"):
+            if row[f"{name}_label"] == rows[0]["e1_label"]:
+                row[f"{name}_phrase"] = " "
+
+
+def flip_all_claims(rows):
+    for row in rows:
+        row["claimed_order"] = {"e1_first": "e2_first", "e2_first": "e1_first"}[row["claimed_order"]]
+
+
+def rename_the_background(rows):
+    rows[0]["background"] = "elsewhere"
+
+
+def other_class(rows):
+    rows[0]["e1_label"] = "a_class_of_its_own"
+
+
+def renumber(rows):
+    for row in rows:
+        row["probe_index"] = 0
+
+
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
+        (exchange_the_events_of_one_probe, "is another frame than elsewhere"),
+        (take_the_events_of_another_probe, "is another frame than elsewhere"),
+        (event_frames_in_the_gap_of_another_probe, "show an event in one view and background in another"),
+        (exchange_phrases, "calls"),
+        (empty_phrase, "two labels share a phrase, or one has none"),
+        (flip_all_claims, "claimed and named orders are not those of seed 7"),
+        (rename_the_background, "has other sources at k=16"),
+        (other_class, "none of the release's classes"),
+        (renumber, "has the number 0"),
         (swap_two_background_frames, "the twins differ at frames"),
         (leak_an_event_into_the_gap, "in-gap they must be identical"),
         (same_order_in_both_twins, "the twins differ at frames []"),
@@ -155,6 +217,13 @@ def test_each_fault_is_named_although_the_digest_fits(release, tmp_path, change,
     assert not any(text.startswith("digest") for text in findings)
 
 
+def test_another_seed_is_noticed(release, tmp_path):
+    shutil.copytree(release.folder, tmp_path / "f")
+    info = (tmp_path / "f" / INFO_FILE).read_text().replace('"seed": 7', '"seed": 8')
+    (tmp_path / "f" / INFO_FILE).write_text(info)
+    assert any("not the draw of seed 8" in text for text in verify_release(open_release(tmp_path / "f")))
+
+
 def test_impossible_timing_is_refused(release, tmp_path):
     from stimuli_builder.errors import CavedError
 
@@ -167,10 +236,10 @@ def test_impossible_timing_is_refused(release, tmp_path):
 
 def test_any_change_of_a_row_breaks_the_digest(release, tmp_path):
     def rename(rows):
-        rows[3]["e1_phrase"] = "a red herring"
+        rows[3]["background"] += "x"
 
-    (finding,) = verify_release(forged(release, tmp_path / "f", rename, redo_digest=False))
-    assert finding.startswith("digest")
+    findings = verify_release(forged(release, tmp_path / "f", rename, redo_digest=False))
+    assert findings[-1].startswith("digest: the content gives")
 
 
 def test_changed_pixels_are_found(release, tmp_path):

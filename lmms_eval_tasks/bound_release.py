@@ -66,7 +66,13 @@ def release_metadata(budget: int) -> dict[str, Any]:
     """What goes into the task's configuration and so into results, logs and cache keys."""
     with stopping_the_run():
         info = bound_release().info
-    return {"version": TASK_VERSION, "release": info.digest, "release_seed": info.seed, "budget": budget}
+    return {
+        "benchmark": info.benchmark,
+        "version": TASK_VERSION,
+        "release": info.digest,
+        "release_seed": info.seed,
+        "budget": budget,
+    }
 
 
 def __getattr__(name: str) -> Any:

@@ -91,12 +91,15 @@ def manifests() -> list[Any]:
     from lmms_eval.models.registry_v2 import ModelManifest
     from lmms_eval.tasks import TaskManager
 
+    from lmms_eval_tasks.wrapped_models import wrapped_manifests
+
     _once(TaskManager, "initialize_tasks", _with_our_folder)
     _once(ResponseCache, "create", _without_our_tasks)
     _once(Task, "build_all_requests", _refusing_what_cannot_work)
     return [
+        *wrapped_manifests(),
         ModelManifest(
             model_id="scripted_observer",
             chat_class_path="lmms_eval_tasks.scripted_observer.ScriptedObserver",
-        )
+        ),
     ]

@@ -8,8 +8,8 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_eval_tasks.answer_text import read_answer
 from lmms_eval_tasks.prompts import prompt_text, wording_of
+from lmms_eval_tasks.readout import read_response, receipt_of
 from metrics.deference import PHASES, deference_warnings, measure_deference
 from metrics.trial import Trial
 
@@ -36,7 +36,8 @@ def trial_of(doc: Mapping[str, Any], response: str) -> Trial:
         time=doc["time"],
         view=doc["view"],
         frames=tuple(frame[:_FRAME_ID_CHARACTERS] for frame in doc["frames"]),
-        answer=read_answer(response, options, prompt_text(doc)),
+        answer=read_response(response, options, prompt_text(doc)),
+        receipt=receipt_of(response),
         padding=doc["padding"],
     )
 

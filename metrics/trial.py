@@ -27,6 +27,7 @@ class Answer:
     outcome: Outcome
     option: str | None = None  # the letter, if answered
     option_probabilities: Mapping[str, float] | None = None  # over the options, sum 1; None from text alone
+    option_mass: float | None = None  # probability of any option at all, where it was read
     rule: str = ""  # which rule of the reader decided, for those who check
 
     def __post_init__(self) -> None:

@@ -28,22 +28,39 @@ def real_release(clips, tmp_path_factory) -> Release:
 
 
 @pytest.fixture(scope="module")
-def evaluated(real_release, tmp_path_factory) -> tuple[Done, list[dict]]:
-    """A run of the title's command, and what its witness saw."""
+def checkpoint(tmp_path_factory) -> Path:
     from tiny_qwen import write_tiny_qwen
 
-    folder = tmp_path_factory.mktemp("qwen")
-    checkpoint = write_tiny_qwen(folder / "tiny")
+    return write_tiny_qwen(tmp_path_factory.mktemp("qwen") / "tiny")
+
+
+def evaluate(folder: Path, checkpoint: Path, release: Release, **environment: str) -> tuple[Done, list[dict]]:
+    """A run of the title's command, and what its witness saw."""
     witness = folder / "witness.jsonl"
     done = lmms_eval(
         folder,
         *("--tasks", "caved_or_convinced", "--model", "qwen2_5_vl"),
         *("--model_args", f"pretrained={checkpoint},device=cpu,device_map=cpu"),
-        release=real_release.folder,
-        environment={"PYTHONPATH": str(SPY), "SPY_LOG": str(witness)},
+        release=release.folder,
+        environment={"PYTHONPATH": str(SPY), "SPY_LOG": str(witness), **environment},
     )
     assert done.status == 0, done.output[-3000:]
     return done, [json.loads(line) for line in witness.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def from_text(checkpoint, real_release, tmp_path_factory) -> tuple[Done, list[dict]]:
+    return evaluate(tmp_path_factory.mktemp("text"), checkpoint, real_release, CAVED_READOUT="text")
+
+
+@pytest.fixture(scope="module")
+def from_probabilities(checkpoint, real_release, tmp_path_factory) -> tuple[Done, list[dict]]:
+    return evaluate(tmp_path_factory.mktemp("probabilities"), checkpoint, real_release)
+
+
+@pytest.fixture(params=["from_text", "from_probabilities"])
+def evaluated(request) -> tuple[Done, list[dict]]:
+    return request.getfixturevalue(request.param)
 
 
 def test_result_files_exist(evaluated):
@@ -52,11 +69,11 @@ def test_result_files_exist(evaluated):
     assert len(done.run().trials) == 16 * PROBES
 
 
-def test_sixteen_frames_in_the_right_order_reached_the_model_untouched(evaluated, real_release, tmp_path):
+def test_sixteen_frames_in_the_right_order_reached_the_model_untouched(evaluated, real_release):
     """The frames at `generate`, pixel for pixel, with their prompts, are those of the trials; none more, none less."""
     from tiny_qwen import _tokenizer
 
-    _, calls = evaluated
+    done, calls = evaluated
     probes = real_release.probes(16)
     docs = [d for p in probes for d in probe_documents(p, MAIN_CLAIMS, real_release.info.digest, PROBES)]
     tokenizer = _tokenizer()
@@ -66,7 +83,9 @@ def test_sixteen_frames_in_the_right_order_reached_the_model_untouched(evaluated
         prompt = text.split("<|vision_end|>")[1].split("<|im_end|>")[0]
         assert text.count("<|vision_start|>") == 1 and not call["images"]
         arrived[tuple(call["frames"]), prompt] += 1
-    assert arrived == Counter((tuple(d["frames"]), prompt_text(d)) for d in docs)
+    asked = Counter((tuple(d["frames"]), prompt_text(d)) for d in docs)
+    computed_once = any(t.answer.option_probabilities for t in done.run().trials)
+    assert arrived == (Counter(set(asked)) if computed_once else asked)
     assert all(len(frames) == 16 for frames, _ in arrived)
 
 
@@ -82,3 +101,20 @@ def test_in_gap_is_exactly_zero_and_on_grid_is_not_trivially_so(evaluated):
     changed = [k for k in answers if k[3] == "+" and answers[k] != answers[(*k[:3], "-", *k[4:])]]
     assert set(answers.values()) == {"A", "B"}
     assert changed
+
+
+def test_probabilities_agree_with_the_text_and_say_more(from_text, from_probabilities):
+    text = {t.key: t for t in from_text[0].run().trials}
+    read = {t.key: t for t in from_probabilities[0].run().trials}
+    assert {k: t.answer.option for k, t in text.items()} == {k: t.answer.option for k, t in read.items()}
+    for trial in read.values():
+        p = trial.answer.option_probabilities
+        assert p is not None and sum(p.values()) == pytest.approx(1) and 0 < trial.answer.option_mass <= 1
+        assert trial.receipt == {"frames": 16, "float32_head": True}
+    results = from_probabilities[0].results()["results"]["caved_or_convinced"]
+    for phase in ("on_grid", "in_gap"):
+        confidence = measure_deference(read.values(), phase, resamples=0).confidence
+        for measure, estimate in confidence.items():
+            assert results[f"{phase}_{measure}_confidence,none"] == pytest.approx(estimate.value)
+    assert results["in_gap_J_confidence,none"] == results["in_gap_J0_confidence,none"] == 0.0
+    assert not any("confidence" in name for name in from_text[0].results()["results"]["caved_or_convinced"])

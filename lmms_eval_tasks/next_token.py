@@ -1,0 +1,188 @@
+"""The distribution over the first answer token, read where every wrapper ends: in transformers' `generate`.
+
+Wrappers of lmms-eval prepare frames and prompt in their own ways and return text. While `reading_next_token`
+is active, `generate` makes one step and hands back, instead of an answer, the number of a row: digits that the
+wrapper trims, decodes and re-orders as it would any answer, whatever its batching. The rows hold what was read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from transformers import GenerationMixin
+
+from lmms_eval_tasks.letter_tokens import letter_token_ids
+
+_DIGITS = 7
+# What a caller may ask of a whole generation and one greedy step must not see.
+_REPLACED = (
+    *("do_sample", "temperature", "top_p", "top_k", "min_p", "num_beams", "num_return_sequences", "penalty_alpha"),
+    *("repetition_penalty", "no_repeat_ngram_size", "stopping_criteria", "streamer", "logits_processor"),
+    *("max_new_tokens", "max_length", "min_new_tokens", "min_length", "output_logits", "return_dict_in_generate"),
+)
+
+
+@dataclass(frozen=True)
+class FirstToken:
+    """What one request's first answer token is distributed over."""
+
+    option_log_mass: dict[str, float]  # natural log of the probability of all spellings of a letter
+    likeliest: str  # the single likeliest token, decoded
+    float32_head: bool  # whether letter logits were computed again in float32 from the head's input
+    frames: int | None  # that reached the model; None where its inputs do not tell
+
+    @property
+    def option_mass(self) -> float:
+        """Probability that the first token is any of the letters."""
+        return float(torch.logsumexp(torch.tensor(list(self.option_log_mass.values())), 0).exp())
+
+    def option_probabilities(self) -> dict[str, float]:
+        """Over the options alone, sum 1."""
+        logs = torch.tensor(list(self.option_log_mass.values()), dtype=torch.float64)
+        return dict(zip(self.option_log_mass, torch.softmax(logs, 0).tolist(), strict=True))
+
+
+@dataclass
+class Rows:
+    """First tokens in the order in which they were read; a wrapper's answer names its row."""
+
+    read: list[FirstToken] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)
+    failures: list[str] = field(default_factory=list)  # errors inside `generate`, which wrappers may swallow
+
+    def take(self, answer: str) -> FirstToken | None:
+        """The row that a wrapper's answer names; None if it names none, or one that was given out."""
+        digits = answer.strip()
+        if len(digits) != _DIGITS or not digits.isascii() or not digits.isdigit():
+            return None
+        index = int(digits)
+        if index >= len(self.read) or index in self.taken:
+            return None
+        self.taken.add(index)
+        return self.read[index]
+
+
+def _letter_logits(
+    logits: torch.Tensor, hidden: torch.Tensor | None, head: Any, ids: torch.Tensor
+) -> tuple[torch.Tensor, bool]:
+    """Logits of some entries, shape (batch, ids), in float32 from the head's input where that is the same map.
+
+    A model in bfloat16 rounds its logits to about three digits, which turns close calls into ties.
+    """
+    given = logits[:, ids].float()
+    weight = getattr(head, "weight", None)
+    if hidden is None or weight is None or weight.dim() != 2 or hidden.shape[0] != logits.shape[0]:
+        return given, False
+    computed = hidden.float() @ weight[ids].float().T
+    bias = getattr(head, "bias", None)
+    if bias is not None:
+        computed = computed + bias[ids].float()
+    # Soft-capped or scaled logits are another map; then what the model gives is what counts.
+    close = (computed - given).abs().max() <= 0.02 * given.abs().max() + 0.05
+    return (computed, True) if close else (given, False)
+
+
+def frames_received(model: Any, inputs: dict[str, Any], rows: int) -> list[int] | None:
+    """Frames of each request in the inputs of `generate`; None where their shapes do not tell.
+
+    Video grids of the Qwen family count temporal patches; other models get one tensor slice for each frame.
+    """
+    grid, videos, pictures = (inputs.get(n) for n in ("video_grid_thw", "pixel_values_videos", "pixel_values"))
+    if grid is not None and len(grid) == rows:
+        pair = int(getattr(model.config.vision_config, "temporal_patch_size", 1))
+        return [int(t) * pair for t in grid[:, 0]]
+    if grid is None and videos is not None and videos.dim() == 5 and len(videos) == rows:
+        return [videos.shape[1]] * rows
+    is_internvl = getattr(model.config, "model_type", "") == "internvl"
+    if is_internvl and pictures is not None and pictures.dim() == 4 and len(pictures) % rows == 0:
+        return [len(pictures) // rows] * rows
+    return None
+
+
+def _first_tokens(
+    logits: torch.Tensor,
+    hidden: torch.Tensor | None,
+    head: Any,
+    tokenizer: Any,
+    letters: tuple[str, ...],
+    frames: list[int] | None,
+) -> list[FirstToken]:
+    by_letter = letter_token_ids(tokenizer, letters)
+    ids = torch.tensor([i for letter in letters for i in by_letter[letter]], device=logits.device)
+    values, exact = _letter_logits(logits, hidden, head, ids)
+    total = torch.logsumexp(logits.float(), dim=-1, keepdim=True)
+    if exact:  # put the exact letter logits into the total as well
+        rest = logits.float().index_fill(1, ids, float("-inf"))
+        total = torch.logsumexp(torch.cat([rest, values], dim=1), dim=-1, keepdim=True)
+    log_probabilities = (values - total).cpu()
+    likeliest = tokenizer.batch_decode(logits.argmax(-1, keepdim=True))
+    tokens = []
+    for row in range(logits.shape[0]):
+        mass, start = {}, 0
+        for letter in letters:
+            end = start + len(by_letter[letter])
+            mass[letter] = float(torch.logsumexp(log_probabilities[row, start:end], 0))
+            start = end
+        tokens.append(FirstToken(mass, likeliest[row], exact, frames[row] if frames else None))
+    return tokens
+
+
+@contextmanager
+def reading_next_token(tokenizer: Any, letters: tuple[str, ...]) -> Iterator[Rows]:
+    """Read instead of generate: within this block every model's `generate` adds rows to what is yielded."""
+    rows, inside = Rows(), threading.local()
+    original = GenerationMixin.generate
+
+    @torch.no_grad()
+    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(inside, "yes", False):  # a model whose generate calls itself on the way
+            return original(self, *args, **kwargs)
+        inside.yes = True
+        seen: list[torch.Tensor] = []
+        head = self.get_output_embeddings()
+        hook = None
+        if head is not None:
+            hook = head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0][:, -1].detach()))
+        try:
+            kept = {name: value for name, value in kwargs.items() if name not in _REPLACED}
+            out = original(
+                self,
+                *args,
+                **kept,
+                do_sample=False,
+                num_beams=1,
+                max_new_tokens=1,
+                output_logits=True,
+                return_dict_in_generate=True,
+            )
+        except Exception as error:
+            rows.failures.append(f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            inside.yes = False
+            if hook is not None:
+                hook.remove()
+        logits = out.logits[0]
+        first = len(rows.read)
+        frames = frames_received(self, kept, logits.shape[0])
+        rows.read += _first_tokens(logits, seen[0] if seen else None, head, tokenizer, letters, frames)
+        codes = [
+            tokenizer.encode(f"{number:0{_DIGITS}d}", add_special_tokens=False)
+            for number in range(first, len(rows.read))
+        ]
+        longest = max(map(len, codes))
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+        padded = [code + [pad] * (longest - len(code)) for code in codes]
+        prompt = out.sequences[:, :-1]
+        return torch.cat([prompt, torch.tensor(padded, device=prompt.device, dtype=prompt.dtype)], dim=1)
+
+    setattr(GenerationMixin, "generate", generate)  # noqa: B010 (a method may not be assigned to, says mypy)
+    try:
+        yield rows
+    finally:
+        setattr(GenerationMixin, "generate", original)  # noqa: B010

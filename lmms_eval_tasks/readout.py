@@ -1,0 +1,52 @@
+"""How option probabilities travel through the harness, which carries text only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from lmms_eval_tasks.answer_text import Option, read_answer
+from lmms_eval_tasks.next_token import FirstToken
+from metrics.trial import Answer
+
+_MARK = "caved_readout"
+
+
+def to_response(first: FirstToken) -> str:
+    """A first token as the response that the harness logs."""
+    return json.dumps(
+        {
+            _MARK: "next_token",
+            "text": first.likeliest,
+            "option_probabilities": first.option_probabilities(),
+            "option_mass": first.option_mass,
+            "float32_head": first.float32_head,
+            "frames": first.frames,
+        }
+    )
+
+
+def receipt_of(response: str) -> dict[str, object] | None:
+    """What is known to have reached the model; None for text, which tells nothing of it."""
+    if not _is_readout(response):
+        return None
+    fields = json.loads(response)
+    return {name: fields[name] for name in ("frames", "float32_head")}
+
+
+def _is_readout(response: str) -> bool:
+    return response.startswith("{") and _MARK in response
+
+
+def read_response(response: str, options: Sequence[Option], prompt: str) -> Answer:
+    """The answer of a response: from its probabilities if it carries them, else from its text.
+
+    With exactly equal probabilities the option is the first one; measures use the probabilities, where such a
+    pair counts one half.
+    """
+    if _is_readout(response):
+        fields = json.loads(response)
+        probabilities = {o.letter: float(fields["option_probabilities"][o.letter]) for o in options}
+        option = max(probabilities, key=lambda letter: probabilities[letter])
+        return Answer("answered", option, probabilities, float(fields["option_mass"]), "next-token probabilities")
+    return read_answer(response, options, prompt)

@@ -1,0 +1,275 @@
+"""Option probabilities against a plain forward pass, and what happens when a wrapper loses something."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+from lmms_eval_tasks import wrapped_models
+from lmms_eval_tasks.letter_tokens import letter_token_ids
+from lmms_eval_tasks.next_token import FirstToken, Rows, frames_received, reading_next_token
+from lmms_eval_tasks.prompts import wording_of
+from lmms_eval_tasks.readout import read_response, receipt_of, to_response
+from lmms_eval_tasks.stop import RunStopped
+
+WORDS = ["<pad>", "<eos>", "A", "B", "Ġ", "ĠA", "AĊ", "x", "y", "z", "AB", "ĠB", "Answer", *map(str, range(10))]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    """Entries that spell A in three ways and B in two."""
+    from tokenizers import decoders
+
+    core = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<pad>"))
+    core.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    core.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=core, pad_token="<pad>", eos_token="<eos>")
+
+
+def make_model(dtype=torch.float32, **changes) -> Qwen2ForCausalLM:
+    torch.manual_seed(3)
+    config = Qwen2Config(
+        vocab_size=len(WORDS), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, tie_word_embeddings=False, initializer_range=0.4, **changes,
+    )  # fmt: skip
+    return Qwen2ForCausalLM(config).to(dtype).eval()
+
+
+SPELLINGS = {"A": ("A", "ĠA", "AĊ"), "B": ("B", "ĠB")}
+
+
+def expected(model, ids: torch.Tensor) -> tuple[dict[str, float], float]:
+    """Option probabilities and mass of one prompt by a plain forward pass in float32."""
+    with torch.no_grad():
+        p = model.float()(input_ids=ids).logits[0, -1].double().softmax(-1)
+    mass = {letter: sum(float(p[WORDS.index(w)]) for w in words) for letter, words in SPELLINGS.items()}
+    total = sum(mass.values())
+    return {letter: m / total for letter, m in mass.items()}, total
+
+
+PROMPTS = [[7, 8, 9, 7], [9, 9, 8, 7], [7, 12, 8, 9], [8, 8, 8, 9]]
+
+
+def test_all_spellings_of_a_letter_are_found(tokenizer):
+    ids = letter_token_ids(tokenizer, ("A", "B"))
+    assert ids == {k: tuple(sorted(WORDS.index(w) for w in v)) for k, v in SPELLINGS.items()}
+    with pytest.raises(RunStopped, match="no entry of this model's vocabulary spells C"):
+        letter_token_ids(tokenizer, ("A", "C"))
+
+
+def test_probabilities_agree_with_a_plain_forward_pass(tokenizer):
+    model = make_model()
+    for prompt in PROMPTS:
+        ids = torch.tensor([prompt])
+        with reading_next_token(tokenizer, ("A", "B")) as rows:
+            model.generate(input_ids=ids, max_new_tokens=64, do_sample=True, temperature=0.1, repetition_penalty=5.0)
+        (first,) = rows.read
+        probabilities, mass = expected(make_model(), ids)
+        assert first.option_probabilities() == pytest.approx(probabilities, abs=1e-6)
+        assert first.option_mass == pytest.approx(mass, abs=1e-6)
+        assert first.float32_head
+
+
+def test_batches_give_the_same_as_single_prompts(tokenizer):
+    model = make_model()
+    with reading_next_token(tokenizer, ("A", "B")) as rows:
+        model.generate(input_ids=torch.tensor(PROMPTS), max_new_tokens=4)
+        padded = torch.tensor([[0, 0, *PROMPTS[0]]])
+        model.generate(input_ids=padded, attention_mask=(padded > 0).long(), max_new_tokens=4)
+    for first, prompt in zip(rows.read, [*PROMPTS, PROMPTS[0]], strict=True):
+        assert first.option_probabilities() == pytest.approx(
+            expected(make_model(), torch.tensor([prompt]))[0], abs=1e-5
+        )
+
+
+def test_a_bfloat16_model_is_read_finer_than_its_logits(tokenizer):
+    """The head is applied again in float32: closer to the truth about the same hidden state than rounded logits."""
+    model = make_model(torch.bfloat16)
+    for prompt in PROMPTS:
+        ids = torch.tensor([prompt])
+        with reading_next_token(tokenizer, ("A", "B")) as rows:
+            model.generate(input_ids=ids, max_new_tokens=4)
+        with torch.no_grad():
+            hidden = model.model(input_ids=ids).last_hidden_state[0, -1].float()
+            logits = (hidden @ model.lm_head.weight.float().T).double()
+        mass = {k: sum(float(logits[WORDS.index(w)].exp()) for w in v) for k, v in SPELLINGS.items()}
+        truth = mass["A"] / sum(mass.values())
+        assert rows.read[0].float32_head
+        assert rows.read[0].option_probabilities()["A"] == pytest.approx(truth, abs=1e-5)
+
+
+def test_a_head_that_does_more_than_multiply_is_taken_as_it_is(tokenizer):
+    model = make_model()
+    scaled = model.forward
+
+    def forward(*args, **kwargs):
+        out = scaled(*args, **kwargs)
+        out.logits = 7 * out.logits
+        return out
+
+    model.forward = forward
+    with reading_next_token(tokenizer, ("A", "B")) as rows:
+        model.generate(input_ids=torch.tensor([PROMPTS[0]]), max_new_tokens=4)
+    assert not rows.read[0].float32_head
+
+
+def test_rows_come_back_through_the_answer(tokenizer):
+    model = make_model()
+    with reading_next_token(tokenizer, ("A", "B")) as rows:
+        out = model.generate(input_ids=torch.tensor(PROMPTS), max_new_tokens=64)
+    answers = ["".join(WORDS[i] for i in line[4:]) for line in out.tolist()]
+    assert answers == ["0000000", "0000001", "0000002", "0000003"]
+    assert [rows.take(a) for a in reversed(answers)] == rows.read[::-1]
+    for lost in ("", "B", "0000000", "0000009", "12"):
+        assert rows.take(lost) is None
+
+
+def test_generate_is_itself_again_afterwards(tokenizer):
+    model = make_model()
+    before = model.generate(input_ids=torch.tensor([PROMPTS[0]]), max_new_tokens=3, do_sample=False)
+    with pytest.raises(RuntimeError), reading_next_token(tokenizer, ("A", "B")):
+        raise RuntimeError
+    after = model.generate(input_ids=torch.tensor([PROMPTS[0]]), max_new_tokens=3, do_sample=False)
+    assert torch.equal(before, after)
+
+
+def test_responses_carry_probabilities_and_receipt():
+    first = FirstToken({"A": -1.0, "B": -2.0}, "A", True, 16)
+    options = wording_of({"e1_phrase": "a red circle", "e2_phrase": "a blue star", "named_order": "e1_first"}).options(
+        "BA"
+    )
+    answer = read_response(to_response(first), options, "")
+    assert answer.option == "A" and answer.option_probabilities["A"] == pytest.approx(1 / (1 + 2.718281828**-1))
+    assert answer.option_mass == pytest.approx(2.718281828**-1 + 2.718281828**-2)
+    assert receipt_of(to_response(first)) == {"frames": 16, "float32_head": True}
+    assert read_response("B", options, "").option_probabilities is None and receipt_of("B") is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "model_type", "rows", "frames"),
+    [
+        ({"video_grid_thw": torch.tensor([[8, 4, 4]])}, "qwen2_5_vl", 1, [16]),
+        ({"video_grid_thw": torch.tensor([[8, 4, 4], [7, 4, 4]])}, "qwen2_5_vl", 2, [16, 14]),
+        ({"video_grid_thw": torch.tensor([[8, 4, 4], [8, 4, 4]])}, "qwen2_5_vl", 1, None),
+        ({"pixel_values_videos": torch.zeros(2, 8, 3, 4, 4)}, "llava_onevision", 2, [8, 8]),
+        ({"pixel_values": torch.zeros(32, 3, 4, 4)}, "internvl", 2, [16, 16]),
+        ({"pixel_values": torch.zeros(32, 3, 4, 4)}, "other", 2, None),
+        ({}, "other", 1, None),
+    ],
+)
+def test_frames_are_counted_where_shapes_tell(inputs, model_type, rows, frames):
+    vision = SimpleNamespace(temporal_patch_size=2)
+    model = SimpleNamespace(config=SimpleNamespace(model_type=model_type, vision_config=vision))
+    assert frames_received(model, inputs, rows) == frames
+
+
+class Wrapper:
+    """A stand-in of a wrapper: one text model, documents with a view each, batches of two in reversed order."""
+
+    def __init__(self, tokenizer, spoil=lambda answers: answers):
+        self.tokenizer, self.model, self.spoil = tokenizer, make_model(), spoil
+        self.task_dict = {"t": {"s": [{"view": f"v{i % 3}", "budget": 16} for i in range(6)]}}
+        self.calls = 0
+
+    def generate_until(self, requests):
+        answers = {}
+        for start in range(0, len(requests), 2):
+            part = requests[start : start + 2][::-1]
+            self.calls += len(part)
+            ids = torch.tensor([PROMPTS[r.args[3] % 3] for r in part])
+            out = self.model.generate(input_ids=ids, max_new_tokens=2, do_sample=False)
+            for r, line in zip(part, out.tolist(), strict=True):
+                answers[id(r)] = "".join(WORDS[i] for i in line[4:])
+        return self.spoil([answers[id(r)] for r in requests])
+
+
+def requests(n=6, ours=lambda i: True):
+    mark = {"benchmark": "caved_or_convinced"}
+    return [
+        SimpleNamespace(args=("prompt", None, {}, i, "t", "s"), metadata=mark if ours(i) else {"other": 1})
+        for i in range(n)
+    ]
+
+
+def test_equal_requests_are_computed_once_and_order_is_kept(tokenizer):
+    wrapper = Wrapper(tokenizer)
+    responses = wrapped_models._generate_until(Wrapper, wrapper, requests())
+    assert wrapper.calls == 3
+    assert responses[:3] == responses[3:] and len(set(responses)) == 3
+    for i, response in enumerate(responses):
+        truth = expected(make_model(), torch.tensor([PROMPTS[i % 3]]))[0]
+        assert json.loads(response)["option_probabilities"] == pytest.approx(truth, abs=1e-5)
+
+
+def test_other_tasks_get_the_shipped_answers(tokenizer):
+    shipped = Wrapper(tokenizer).generate_until(requests(ours=lambda i: False))
+    assert wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests(ours=lambda i: False)) == shipped
+    mixed = wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests(ours=lambda i: i % 2 == 0))
+    assert mixed[1::2] == shipped[1::2]
+    assert all("option_probabilities" in r for r in mixed[::2])
+
+
+def test_the_switch(tokenizer, monkeypatch):
+    monkeypatch.setenv("CAVED_READOUT", "text")
+    shipped = Wrapper(tokenizer).generate_until(requests())
+    assert wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests()) == shipped
+    monkeypatch.setenv("CAVED_READOUT", "loud")
+    with pytest.raises(RunStopped, match="write probabilities or text"):
+        wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests())
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda a: ["", *a[1:]], lambda a: [a[1], *a[1:]], lambda a: ["B", *a[1:]], lambda a: [a[0] + "9", *a[1:]]]
+)
+def test_a_lost_row_stops_the_run(tokenizer, spoil):
+    with pytest.raises(RunStopped, match="swallowed an error"):
+        wrapped_models._generate_until(Wrapper, Wrapper(tokenizer, spoil), requests())
+
+
+def test_dropped_frames_stop_the_run(tokenizer, monkeypatch):
+    monkeypatch.setattr("lmms_eval_tasks.next_token.frames_received", lambda _, __, rows: [8] * rows)
+    with pytest.raises(RunStopped, match=r"8 frames of 16 reached the model.*num_frames"):
+        wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests())
+
+
+def test_a_wrapper_without_generate_falls_back_to_its_text(tokenizer):
+    class Served(Wrapper):
+        def generate_until(self, requests):
+            return ["B" for _ in requests]
+
+    assert wrapped_models._generate_until(Served, Served(tokenizer), requests()) == ["B"] * 6
+
+
+def test_rows_name_themselves_once():
+    rows = Rows([FirstToken({"A": 0.0, "B": -9.0}, "A", True, None)])
+    assert rows.take(" 0000000\n") is rows.read[0]
+    assert rows.take("0000000") is None
+
+
+def test_every_built_in_model_keeps_its_id_aliases_and_kind():
+    from lmms_eval.models import (
+        AVAILABLE_CHAT_TEMPLATE_MODELS,
+        AVAILABLE_SIMPLE_MODELS,
+        MODEL_ALIASES,
+        get_model_manifest,
+    )
+
+    for model_id in {*AVAILABLE_CHAT_TEMPLATE_MODELS, *AVAILABLE_SIMPLE_MODELS}:
+        manifest = get_model_manifest(model_id)
+        assert (manifest.chat_class_path is None) == (model_id not in AVAILABLE_CHAT_TEMPLATE_MODELS)
+        assert (manifest.simple_class_path is None) == (model_id not in AVAILABLE_SIMPLE_MODELS)
+        for alias in MODEL_ALIASES.get(model_id, ()):
+            assert get_model_manifest(alias).model_id == model_id
+
+
+def test_wrapped_classes_look_like_the_shipped_ones():
+    from lmms_eval.models import get_model
+    from lmms_eval.models.chat.qwen2_5_vl import Qwen2_5_VL
+
+    ours = get_model("qwen2_5_vl")
+    assert ours is not Qwen2_5_VL and issubclass(ours, Qwen2_5_VL)
+    assert (ours.__module__, ours.__name__, ours.is_simple) == (Qwen2_5_VL.__module__, Qwen2_5_VL.__name__, False)
+    assert {n for n in vars(ours) if not n.startswith(("__", "_abc"))} == {"generate_until"}

@@ -40,6 +40,20 @@ class _Untouching:
         return self._processor(*args, **kwargs)
 
 
+_WRITES_TIME_STAMPS = frozenset({"qwen3_vl", "molmo2"})
+
+
+def time_stamp_warning(wrapper: Any) -> str | None:
+    """What to know of models that write time stamps into their prompt, whatever they are given."""
+    model_type = getattr(getattr(getattr(wrapper, "model", None), "config", None), "model_type", "")
+    if model_type not in _WRITES_TIME_STAMPS:
+        return None
+    return (
+        f"{model_type} writes a time stamp beside its frames; without times of its own it makes them up, as of a short "
+        "video at a fixed rate. They tell nothing of the order of events, but they are not withheld either"
+    )
+
+
 @contextmanager
 def untouched_frames(wrapper: Any) -> Iterator[None]:
     """Within this block the wrapper's processors neither drop nor sample frames."""

@@ -16,7 +16,7 @@ from loguru import logger
 from lmms_eval_tasks.next_token import FirstToken, reading_next_token
 from lmms_eval_tasks.readout import to_response
 from lmms_eval_tasks.stop import RunStopped
-from lmms_eval_tasks.untouched_frames import add_missing_families, untouched_frames
+from lmms_eval_tasks.untouched_frames import add_missing_families, time_stamp_warning, untouched_frames
 
 VARIABLE = "CAVED_READOUT"
 LETTERS = ("A", "B")
@@ -138,6 +138,8 @@ def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:
         for i, answer in zip(others, base.generate_until(wrapper, [requests[i] for i in others]), strict=True):
             responses[i] = answer
     wanted = [requests[i] for i in ours]
+    if warning := time_stamp_warning(wrapper):
+        logger.warning(warning)
     with untouched_frames(wrapper):
         answers = (
             base.generate_until(wrapper, wanted)

@@ -72,10 +72,10 @@ def test_a_native_family(family, budget, release, tmp_path, monkeypatch):
         p = response["option_probabilities"]
         assert sum(p.values()) == pytest.approx(1) and 0 < response["option_mass"] < 1
         if key[0] == "in_gap":
-            assert p == by_key["in_gap", "+", *key[2:]]["option_probabilities"]
+            assert p == by_key[("in_gap", "+", *key[2:])]["option_probabilities"]
     # Order reaches the model: the same frames in another order give another distribution.
     assert any(
-        by_key["on_grid", "+", *k]["option_probabilities"] != by_key["on_grid", "-", *k]["option_probabilities"]
+        by_key[("on_grid", "+", *k)]["option_probabilities"] != by_key[("on_grid", "-", *k)]["option_probabilities"]
         for k in (("none", "AB"), ("none", "BA"), ("strong", "AB"), ("strong", "BA"))
     )
     assert {r["frames"] for r in responses} <= {budget, None}

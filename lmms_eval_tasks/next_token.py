@@ -17,6 +17,7 @@ import torch
 from transformers import GenerationMixin
 
 from lmms_eval_tasks.letter_tokens import letter_token_ids
+from lmms_eval_tasks.shared_prefix import Sharing
 
 _DIGITS = 7
 # What a caller may ask of a whole generation and one greedy step must not see.
@@ -133,8 +134,11 @@ def _first_tokens(
 
 
 @contextmanager
-def reading_next_token(tokenizer: Any, letters: tuple[str, ...]) -> Iterator[Rows]:
-    """Read instead of generate: within this block every model's `generate` adds rows to what is yielded."""
+def reading_next_token(tokenizer: Any, letters: tuple[str, ...], sharing: Sharing | None = None) -> Iterator[Rows]:
+    """Read instead of generate: within this block every model's `generate` adds rows to what is yielded.
+
+    With `sharing`, one step is computed from the cached prefix of the view that it names.
+    """
     rows, inside = Rows(), threading.local()
     original = GenerationMixin.generate
 
@@ -150,16 +154,23 @@ def reading_next_token(tokenizer: Any, letters: tuple[str, ...]) -> Iterator[Row
             hook = head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0][:, -1].detach()))
         try:
             kept = {name: value for name, value in kwargs.items() if name not in _REPLACED}
-            out = original(
-                self,
-                *args,
-                **kept,
-                do_sample=False,
-                num_beams=1,
-                max_new_tokens=1,
-                output_logits=True,
-                return_dict_in_generate=True,
-            )
+            shared = sharing.logits(self, kept) if sharing is not None and not args else None
+            if shared is None or (sharing is not None and sharing.wants_check):
+                out = original(
+                    self,
+                    *args,
+                    **kept,
+                    do_sample=False,
+                    num_beams=1,
+                    max_new_tokens=1,
+                    output_logits=True,
+                    return_dict_in_generate=True,
+                )
+                logits, prompt = out.logits[0], out.sequences[:, :-1]
+                if sharing is not None and shared is not None:
+                    sharing.check(shared, logits)
+            else:
+                logits, prompt = shared, kept["input_ids"]
         except Exception as error:
             rows.failures.append(f"{type(error).__name__}: {error}")
             raise
@@ -167,10 +178,9 @@ def reading_next_token(tokenizer: Any, letters: tuple[str, ...]) -> Iterator[Row
             inside.yes = False
             if hook is not None:
                 hook.remove()
-        logits = out.logits[0]
         first = len(rows.read)
         frames = frames_received(self, kept, logits.shape[0])
-        rows.read += _first_tokens(logits, seen[0] if seen else None, head, tokenizer, letters, frames)
+        rows.read += _first_tokens(logits, seen[-1] if seen else None, head, tokenizer, letters, frames)
         codes = [
             tokenizer.encode(f"{number:0{_DIGITS}d}", add_special_tokens=False)
             for number in range(first, len(rows.read))
@@ -178,7 +188,6 @@ def reading_next_token(tokenizer: Any, letters: tuple[str, ...]) -> Iterator[Row
         longest = max(map(len, codes))
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
         padded = [code + [pad] * (longest - len(code)) for code in codes]
-        prompt = out.sequences[:, :-1]
         return torch.cat([prompt, torch.tensor(padded, device=prompt.device, dtype=prompt.dtype)], dim=1)
 
     setattr(GenerationMixin, "generate", generate)  # noqa: B010 (a method may not be assigned to, says mypy)

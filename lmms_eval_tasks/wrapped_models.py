@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import importlib
 import os
-from functools import cache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any
 
 from loguru import logger
+from tqdm import tqdm
 
-from lmms_eval_tasks.next_token import FirstToken, reading_next_token
+from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
 from lmms_eval_tasks.readout import to_response
+from lmms_eval_tasks.shared_prefix import Sharing, shares_prefixes
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.untouched_frames import add_missing_families, time_stamp_warning, untouched_frames
 
 VARIABLE = "CAVED_READOUT"
 LETTERS = ("A", "B")
-_BLOCK = 64  # requests handed on at a time while it is not known whether the wrapper can be read
+_PART = 64  # requests handed on at a time where views are not kept together
 
 
 def reads_probabilities() -> bool:
@@ -68,29 +73,22 @@ def _check_frames(first: FirstToken, document: Any) -> None:
         )
 
 
-def _read(wrapper: Any, shipped: Any, requests: list[Any], tokenizer: Any) -> list[str] | None:
-    """Responses with probabilities; None if the wrapper does not end in transformers' `generate`.
+def _take(wrapper: Any, rows: Rows, request: Any, answer: Any) -> str:
+    """The response to a request from the row that the wrapper's answer names.
 
     Raises:
-        RunStopped: if the wrapper lost some of the rows, or handed on another number of frames.
+        RunStopped: if the wrapper lost the row, or handed on another number of frames.
     """
-    with reading_next_token(tokenizer, LETTERS) as rows:
-        answers = shipped(wrapper, requests)
-    if not rows.read and not rows.failures:
-        return None
-    responses = []
-    for request, answer in zip(requests, answers, strict=True):
-        first = rows.take(_text_of(answer))
-        if first is None:
-            cause = rows.failures[0] if rows.failures else "look for its message above"
-            raise RunStopped(
-                f"the wrapper answered {_text_of(answer)[:60]!r} to document {request.args[-3]} instead of what was "
-                f"read: it swallowed an error ({cause}), or changes answers in a way of its own; mend the error, or "
-                f"set {VARIABLE}=text to read its text"
-            )
-        _check_frames(first, _document(wrapper, request))
-        responses.append(to_response(first))
-    return responses
+    first = rows.take(_text_of(answer))
+    if first is None:
+        cause = rows.failures[0] if rows.failures else "look for its message above"
+        raise RunStopped(
+            f"the wrapper answered {_text_of(answer)[:60]!r} to document {request.args[-3]} instead of what was "
+            f"read: it swallowed an error ({cause}), or changes answers in a way of its own; mend the error, or "
+            f"set {VARIABLE}=text to read its text"
+        )
+    _check_frames(first, _document(wrapper, request))
+    return to_response(first)
 
 
 def _once_each(wrapper: Any, requests: list[Any]) -> tuple[list[Any], list[int]]:
@@ -111,20 +109,56 @@ def _once_each(wrapper: Any, requests: list[Any]) -> tuple[list[Any], list[int]]
     return first, stands_for
 
 
+def _parts(wrapper: Any, requests: list[Any], by_view: bool) -> list[list[Any]]:
+    """Requests as they are handed on together: view by view where prefixes are shared, else in large parts."""
+    if not by_view:
+        return [requests[i : i + _PART] for i in range(0, len(requests), _PART)]
+    views: dict[str, list[Any]] = {}
+    for request in requests:
+        views.setdefault(_document(wrapper, request)["view"], []).append(request)
+    return list(views.values())
+
+
+@contextmanager
+def _without_bars(base: Any) -> Iterator[None]:
+    """Silence the wrapper's own progress bars, which would start anew with every part."""
+    modules = {sys.modules[c.__module__] for c in base.__mro__ if hasattr(sys.modules.get(c.__module__), "tqdm")}
+    shown = {module: vars(module)["tqdm"] for module in modules}
+    for module, bar in shown.items():
+        vars(module)["tqdm"] = partial(bar, disable=True) if callable(bar) else bar
+    try:
+        yield
+    finally:
+        for module, bar in shown.items():
+            vars(module)["tqdm"] = bar
+
+
 def _answer_ours(wrapper: Any, base: Any, requests: list[Any], tokenizer: Any) -> list[Any]:
+    """Responses with probabilities; text, with a warning, if the wrapper does not end in transformers' `generate`."""
     distinct, stands_for = _once_each(wrapper, requests)
-    shipped = base.generate_until
-    # A first, small part tells whether this wrapper can be read at all, before all of its work is done.
-    read = _read(wrapper, shipped, distinct[:_BLOCK], tokenizer)
-    if read is None:
+    single = str(getattr(wrapper, "batch_size", 1)) == "1"
+    sharing = Sharing() if single and shares_prefixes() else None
+    responses: dict[int, str] = {}
+    bar = tqdm(total=len(distinct), desc="Model Responding", unit=" request", disable=getattr(wrapper, "rank", 0) != 0)
+    with bar, _without_bars(base), reading_next_token(tokenizer, LETTERS, sharing) as rows:
+        for part in _parts(wrapper, distinct, by_view=sharing is not None):
+            if sharing is not None:
+                sharing.view = _document(wrapper, part[0])["view"]
+            answers = base.generate_until(wrapper, part)
+            if not rows.read and not rows.failures:
+                break
+            for request, answer in zip(part, answers, strict=True):
+                responses[id(request)] = _take(wrapper, rows, request, answer)
+            bar.update(len(part))
+    if sharing is not None:
+        sharing.prefix.forget()
+    if not responses:
         logger.warning(
             f"{base.__name__} does not end in transformers' generate: its text is read, and there are no "
             "confidence rates"
         )
-        return list(shipped(wrapper, requests))
-    if len(distinct) > _BLOCK:
-        read += _read(wrapper, shipped, distinct[_BLOCK:], tokenizer) or []
-    return [read[place] for place in stands_for]
+        return list(base.generate_until(wrapper, requests))
+    return [responses[id(distinct[place])] for place in stands_for]
 
 
 def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:

@@ -1,18 +1,21 @@
 """Each native family of the paper through the wrapper that lmms-eval has for it: probabilities, frames, order."""
 
 import json
+from math import log
 
 import pytest
 import torch
 from transformers import GenerationMixin
 
 from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.shared_prefix import SharedPrefix
 from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
 from lmms_eval_tasks.visuals import doc_to_messages
 
 pytestmark = pytest.mark.slow
 
 ROUTES = {
+    "qwen2_5_vl": ("qwen2_5_vl", "device=cpu,device_map=cpu,min_pixels=3136"),
     "qwen3_vl": ("qwen3_vl", "device=cpu,device_map=cpu"),
     "internvl": ("internvl_hf", "device=cpu,device_map=cpu"),
     "llava_onevision": ("llava_hf", "device=cpu,device_map=cpu"),
@@ -42,19 +45,26 @@ def instances(docs, metadata):
     ]
 
 
-@pytest.mark.parametrize("budget", [8, 16])
-@pytest.mark.parametrize("family", ROUTES)
-def test_a_native_family(family, budget, release, tmp_path, monkeypatch):
+def load(family, folder, docs):
+    """The wrapper of a family with a tiny checkpoint and some documents."""
     from lmms_eval.models import get_model
     from tiny_families import write_tiny
+    from tiny_qwen import write_tiny_qwen
 
-    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
-    probe = release.probes(budget)[0]
-    docs = probe_documents(probe, MAIN_CLAIMS, release.info.digest, 1)
     model_id, arguments = ROUTES[family]
-    checkpoint = write_tiny(family, tmp_path / family)
+    checkpoint = write_tiny_qwen(folder / family) if family == "qwen2_5_vl" else write_tiny(family, folder / family)
     wrapper = get_model(model_id).create_from_arg_string(f"pretrained={checkpoint},{arguments}", {"batch_size": 1})
     wrapper.task_dict = {"task": {"split": docs}}
+    return wrapper
+
+
+@pytest.mark.parametrize("budget", [8, 16])
+@pytest.mark.parametrize("family", [name for name in ROUTES if name != "qwen2_5_vl"])
+def test_a_native_family(family, budget, release, tmp_path, monkeypatch):
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    monkeypatch.setenv("CAVED_SHARE", "off")
+    docs = probe_documents(release.probes(budget)[0], MAIN_CLAIMS, release.info.digest, 1)
+    wrapper = load(family, tmp_path, docs)
 
     inputs = []
     original = GenerationMixin.generate
@@ -83,3 +93,53 @@ def test_a_native_family(family, budget, release, tmp_path, monkeypatch):
     media = inputs[0].get("pixel_values_videos", inputs[0].get("pixel_values"))
     slices = media.shape[1] if media.dim() == 5 else media.shape[0]
     assert slices % budget == 0
+
+
+@pytest.mark.parametrize("family", ROUTES)
+def test_sharing_frames_changes_no_number(family, release, tmp_path, monkeypatch):
+    """In float32, with 16 frames: two probes, each prompt alone and with the prefix of its view shared."""
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    probes = release.probes(16)[:2]
+    docs = [d for p in probes for d in probe_documents(p, MAIN_CLAIMS, release.info.digest, 2)]
+    wrapper = load(family, tmp_path, docs)
+    wrapper._model.float()
+    mine = {"benchmark": "caved_or_convinced"}
+    prefixes = []
+    original = SharedPrefix.next_token_logits
+
+    def witness(self, *args, **kwargs):
+        logits = original(self, *args, **kwargs)
+        prefixes.append((self.computed, self.served))
+        return logits
+
+    monkeypatch.setattr(SharedPrefix, "next_token_logits", witness)
+    results = {}
+    for switch in ("off", "on"):
+        monkeypatch.setenv("CAVED_SHARE", switch)
+        results[switch] = [json.loads(r) for r in wrapper.generate_until(instances(docs, mine))]
+    assert prefixes[-1] == (6, 24)  # three views a probe, four prompts each
+    for plain, shared in zip(results["off"], results["on"], strict=True):
+        for letter in "AB":
+            a, b = (log(r["option_probabilities"][letter] * r["option_mass"] + 1e-300) for r in (plain, shared))
+            assert abs(a - b) <= 1e-5 * max(1.0, abs(a)), (a, b)
+        assert plain["frames"] == shared["frames"]
+
+
+def test_sharing_that_changes_numbers_is_given_up(release, tmp_path, monkeypatch):
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    docs = probe_documents(release.probes(8)[0], MAIN_CLAIMS, release.info.digest, 1)
+    wrapper = load("llava_onevision", tmp_path, docs)
+    wrapper._model.float()
+    mine = {"benchmark": "caved_or_convinced"}
+    original = SharedPrefix.next_token_logits
+    calls = []
+
+    def wrong(self, *args, **kwargs):
+        calls.append(1)
+        return original(self, *args, **kwargs).roll(1, dims=-1)
+
+    monkeypatch.setattr(SharedPrefix, "next_token_logits", wrong)
+    shared = wrapper.generate_until(instances(docs, mine))
+    assert len(calls) == 1
+    monkeypatch.setenv("CAVED_SHARE", "off")
+    assert wrapper.generate_until(instances(docs, mine)) == shared

@@ -169,6 +169,8 @@ def test_frames_are_counted_where_shapes_tell(inputs, model_type, rows, frames):
 class Wrapper:
     """A stand-in of a wrapper: one text model, documents with a view each, batches of two in reversed order."""
 
+    batch_size = 2
+
     def __init__(self, tokenizer, spoil=lambda answers: answers):
         self.tokenizer, self.model, self.spoil = tokenizer, make_model(), spoil
         self.task_dict = {"t": {"s": [{"view": f"v{i % 3}", "budget": 16} for i in range(6)]}}

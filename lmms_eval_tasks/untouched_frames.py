@@ -8,6 +8,7 @@ processor is called through a stand-in that does neither.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -57,6 +58,12 @@ def time_stamp_warning(wrapper: Any) -> str | None:
 @contextmanager
 def untouched_frames(wrapper: Any) -> Iterator[None]:
     """Within this block the wrapper's processors neither drop nor sample frames."""
+    # This wrapper tries to count a video's frames with decord, fails on a list of frames, and says so at length
+    # for every request; without decord it takes the same default in silence.
+    counting = sys.modules.get("lmms_eval.models.chat.qwen2_5_vl")
+    decord = vars(counting).get("decord") if counting else None
+    if counting:
+        vars(counting)["decord"] = None
     replaced = {}
     for name in _PROCESSORS:
         processor = vars(wrapper).get(name)
@@ -66,6 +73,8 @@ def untouched_frames(wrapper: Any) -> Iterator[None]:
     try:
         yield
     finally:
+        if counting:
+            vars(counting)["decord"] = decord
         for name, processor in replaced.items():
             setattr(wrapper, name, processor)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -35,13 +35,16 @@ def template(video: str, image: str) -> str:
     )
 
 
-def tokenizer(special: list[str], **named: str) -> t.PreTrainedTokenizerFast:
-    """Bytes, and the special tokens of a family."""
+def tokenizer(special: list[str], corpus: Sequence[str] = (), **named: str) -> t.PreTrainedTokenizerFast:
+    """Bytes, and the special tokens of a family; trained on a corpus, if there is one."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    bpe.train_from_iterator([], trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False))
+    size = 2000 if corpus else 300
+    bpe.train_from_iterator(
+        corpus, trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
+    )
     extra = {"extra_special_tokens": named} if named else {}
     made = t.PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|pad|>", **extra)
     made.add_tokens(["<|pad|>", "<|im_end|>", *special, *named.values()], special_tokens=True)
@@ -103,17 +106,22 @@ def internvl() -> tuple[torch.nn.Module, t.ProcessorMixin]:
     return t.InternVLForConditionalGeneration(config), processor
 
 
-def llava_onevision() -> tuple[torch.nn.Module, t.ProcessorMixin]:
+def llava_onevision(
+    text: dict[str, int | float] = TEXT,
+    vision: dict[str, int | float] = VISION,
+    side: int = 112,
+    patch: int = 28,
+    corpus: Sequence[str] = (),
+) -> tuple[torch.nn.Module, t.ProcessorMixin]:
     from transformers.models.llava_onevision.video_processing_llava_onevision import LlavaOnevisionVideoProcessor
 
-    words = tokenizer(["<image>", "<video>"])
-    side, patch = 112, 28
+    words = tokenizer(["<image>", "<video>"], corpus)
     pinpoints = [[side, side], [side, 2 * side], [2 * side, side]]
     config = t.LlavaOnevisionConfig(
         vision_config=t.SiglipVisionConfig(
-            image_size=side, patch_size=patch, num_hidden_layers=2, vision_use_head=False, **VISION
+            image_size=side, patch_size=patch, vision_use_head=False, **{"num_hidden_layers": 2, **vision}
         ),
-        text_config=t.Qwen2Config(vocab_size=len(words), **TEXT),
+        text_config=t.Qwen2Config(vocab_size=len(words), **text),
         image_token_index=words.convert_tokens_to_ids("<image>"),
         video_token_index=words.convert_tokens_to_ids("<video>"),
         vision_feature_layer=-1,

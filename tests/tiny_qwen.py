@@ -7,7 +7,9 @@ as it does in a real model, but not on what they show.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -34,20 +36,31 @@ TEMPLATE = (
 )
 
 
-def _tokenizer() -> PreTrainedTokenizerFast:
+def _tokenizer(corpus: Sequence[str] = ()) -> PreTrainedTokenizerFast:
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    bpe.train_from_iterator([], trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False))
+    bpe.train_from_iterator(
+        corpus, trainers.BpeTrainer(vocab_size=2000 if corpus else 300, initial_alphabet=alphabet, show_progress=False)
+    )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     tokenizer.add_tokens(SPECIAL, special_tokens=True)
     return tokenizer
 
 
-def write_tiny_qwen(folder: Path, seed: int = 0) -> Path:
-    """Write the checkpoint to `folder`."""
-    tokenizer = _tokenizer()
+def write_tiny_qwen(
+    folder: Path,
+    seed: int = 0,
+    text: dict[str, Any] | None = None,
+    vision: dict[str, Any] | None = None,
+    corpus: Sequence[str] = (),
+) -> Path:
+    """Write the checkpoint to `folder`.
+
+    `text` and `vision` change its sizes. With a `corpus` its vocabulary is trained, and its head is left random.
+    """
+    tokenizer = _tokenizer(corpus)
     token = tokenizer.convert_tokens_to_ids
     config = Qwen2_5_VLConfig(
         text_config={
@@ -61,6 +74,7 @@ def write_tiny_qwen(folder: Path, seed: int = 0) -> Path:
             "rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 1e6},
             "initializer_range": 0.3,
             "tie_word_embeddings": False,
+            **(text or {}),
         },
         vision_config={
             "depth": 2,
@@ -70,6 +84,7 @@ def write_tiny_qwen(folder: Path, seed: int = 0) -> Path:
             "out_hidden_size": 64,
             "fullatt_block_indexes": [1],
             "initializer_range": 0.3,
+            **(vision or {}),
         },
         image_token_id=token("<|image_pad|>"),
         video_token_id=token("<|video_pad|>"),
@@ -79,7 +94,8 @@ def write_tiny_qwen(folder: Path, seed: int = 0) -> Path:
     )
     torch.manual_seed(seed)
     model = Qwen2_5_VLForConditionalGeneration(config).eval()
-    _answer_with_a_letter(model, tokenizer)
+    if not corpus:
+        _answer_with_a_letter(model, tokenizer)
     model.to(torch.bfloat16).save_pretrained(folder)
     Qwen2_5_VLProcessor(
         image_processor=Qwen2VLImageProcessor(),

@@ -77,6 +77,9 @@ def _affirmed(text: str, start: int, end: int, option: Option, first_person: boo
     """Whether the letter at [start, end) is asserted there: not denied, attributed to the user, or supposed."""
     before = text[:start]
     before = patterns.AGREEMENT.sub(" ", before[_last_end(patterns.BOUNDARY, before) :])
+    before = patterns.DEFERRING.sub(" ", before)
+    if patterns.NEGATED_SIGN.search(text[:start]):
+        return False
     rest = text[end:]
     words = re.match(rf"[^\w]*{re.escape(option.text)}", rest, re.IGNORECASE)
     if words:
@@ -87,10 +90,14 @@ def _affirmed(text: str, start: int, end: int, option: Option, first_person: boo
         return False
     if patterns.VERDICT_AGAINST.match(rest):
         return False
+    sentence = re.split(r"[.!?\n]", rest)[0]
+    withheld = re.search(r"\b(?:but|if|unless|only)\b(?! I (?:had|have|must)\b)", before + "|" + sentence)
+    if (patterns.MODAL if first_person else patterns.HYPOTHETICAL).search(before) and withheld:
+        return False
     if first_person:
         return not patterns.CONDITIONAL.search(after)
     around = before + " " + patterns.COMMA.split(patterns.AGREEMENT.sub(" ", after))[0]
-    supposed = patterns.HYPOTHETICAL.search(around) and patterns.CONDITIONAL.search(after)
+    supposed = patterns.CONDITIONAL.search(after)
     return not (patterns.ATTRIBUTED.search(around) or patterns.CONDITIONAL.search(before) or supposed)
 
 
@@ -118,6 +125,8 @@ def _one(named: Sequence[_Named], text: str) -> str | None:
 
 def _only_letters(text: str, options: Sequence[Option]) -> Answer | None:
     """The answer of a response that is nothing but letters: one of them decides, several are none."""
+    if re.search(r"[~!¬≠]\s*[A-Za-z]", text):
+        return None
     words = re.findall(r"[^\W_]+", text)
     names = {o.letter for o in options}
     frame = {

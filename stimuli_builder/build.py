@@ -47,6 +47,16 @@ def check_budgets(budgets: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(budgets)))
 
 
+def check_numbers(probes: int, canvas_px: int, workers: int | None) -> None:
+    """Raise a CavedError for numbers that no release can be built with."""
+    if probes < 1:
+        raise CavedError(f"--probes {probes}: ask for at least one probe")
+    if not 28 <= canvas_px <= 4096:
+        raise CavedError(f"--canvas {canvas_px}: frames need 28 to 4096 pixels a side")
+    if workers is not None and workers < 1:
+        raise CavedError(f"--workers {workers}: at least one process has to decode")
+
+
 def _wanted(views: Sequence[View]) -> dict[Source, set[float]]:
     wanted: dict[Source, set[float]] = {}
     for view in views:
@@ -91,13 +101,8 @@ def build_release(
     Raises:
         CavedError: for arguments, sources or a target that cannot be used; nothing is then left at `out`.
     """
+    check_numbers(probes, canvas_px, workers)
     budgets = check_budgets(budgets)
-    if probes < 1:
-        raise CavedError(f"--probes {probes}: ask for at least one probe")
-    if not 28 <= canvas_px <= 4096:
-        raise CavedError(f"--canvas {canvas_px}: frames need 28 to 4096 pixels a side")
-    if workers is not None and workers < 1:
-        raise CavedError(f"--workers {workers}: at least one process has to decode")
     out = check_target(out)
     catalogue.check()
     workshop = out.absolute().parent / f".{out.name}.partial"
@@ -121,13 +126,13 @@ def _build(
     bar, update = _progress(probes, "drawing probes", "probe")
     with bar:
         draw = draw_probes(catalogue, probes, budgets, seed, source_duration_s, update)
-    listed = {k: [(probe, views_of(probe)) for probe in rows] for k, rows in draw.probes.items()}
-    wanted = _wanted([view for rows in listed.values() for _, views in rows for view in views])
-
+    listed: dict[int, list[tuple[Probe, list[View]]]] = {}
     if draw.problems:
         # The build will fail; reading everything else to its end names all bad files in one go.
-        for source, duration_s in draw.durations_s.items():
-            wanted.setdefault(source, set()).add(duration_s * 0.999)
+        wanted = {source: {duration_s * 0.999} for source, duration_s in draw.durations_s.items()}
+    else:
+        listed = {k: [(probe, views_of(probe)) for probe in rows] for k, rows in draw.probes.items()}
+        wanted = _wanted([view for rows in listed.values() for _, views in rows for view in views])
 
     staging = Staging(workshop / "cut", canvas_px)
     bar, update = _progress(len(wanted), "cutting frames", "source")

@@ -12,7 +12,8 @@ from tqdm import tqdm
 
 from metrics.sample_log import LogError, read_runs
 from metrics.table import describe_run
-from stimuli_builder.build import already_built, build_release, check_budgets
+from stimuli_builder.atomic import check_target
+from stimuli_builder.build import already_built, build_release, check_budgets, check_numbers
 from stimuli_builder.catalogue import join_notes
 from stimuli_builder.contact_sheet import contact_sheet
 from stimuli_builder.errors import CavedError
@@ -67,14 +68,19 @@ def build_video(
     The folder appears whole or not at all; a build that was interrupted goes on when the same command is
     run again. One seed and the same sources give the same digest.
     """
-    catalogue, default_licence = video_catalogue(ucf101, nextqa, events, backgrounds)
-    if catalogue.notes:
-        typer.echo(join_notes(catalogue.notes), err=True)
+    check_numbers(probes, canvas, workers)
     chosen = _parse_budgets(budgets)
+    catalogue, default_licence = video_catalogue(ucf101, nextqa, events, backgrounds)
     if out.is_dir() and already_built(out, catalogue, chosen, probes, seed, canvas):
         typer.echo(f"{out} is already built from these sources and arguments; nothing to do")
         return
-    release = build_release(catalogue, out, chosen, probes, seed, canvas, licence or default_licence, workers)
+    check_target(out)
+    if catalogue.notes:
+        typer.echo(join_notes(catalogue.notes), err=True)
+    try:
+        release = build_release(catalogue, out, chosen, probes, seed, canvas, licence or default_licence, workers)
+    except KeyboardInterrupt as error:  # typer would end with a bare "Aborted."
+        raise CavedError("interrupted; the same command goes on from here") from error
     _say_built(release)
 
 
@@ -137,7 +143,7 @@ def report(
         try:
             table = describe_run(run)
         except ValueError as error:
-            raise CavedError(f"{run.path}: {error}") from error
+            raise CavedError(f"{run.path}: {error}; report one run, and one release, at a time") from error
         typer.echo(("\n" if number else "") + table)
 
 
@@ -158,8 +164,6 @@ def main() -> None:
         sys.exit(f"caved: {error}")
     except OSError as error:
         sys.exit(f"caved: {_system_error(error)}")
-    except KeyboardInterrupt:
-        sys.exit("caved: interrupted; the same command goes on from here")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from stimuli_builder.errors import CavedError
 
 Pixels = NDArray[np.uint8]
 
+_HAIR_S = 1e-6  # times that are given to the microsecond meet the frame that begins in it
+
 
 class UnreadableVideo(CavedError):
     """A video that cannot be decoded to its end; `reason` says what happened."""
@@ -56,7 +58,7 @@ class Timeline:
         """
         if not 0 <= time_s < self.duration_s:
             raise ValueError(f"{time_s} s lies outside a video of {self.duration_s} s")
-        return bisect_right(self.times_s, time_s) - 1
+        return bisect_right(self.times_s, time_s + _HAIR_S) - 1
 
 
 def _with_flushed(stamps: list[int | None]) -> list[int | None]:

@@ -19,6 +19,10 @@ TWINS: tuple[Twin, Twin] = ("+", "-")
 Kind = Literal["background", "e1", "e2"]
 Arm = Literal["intact"]
 
+# Source times are whole microseconds: half of a difference of decimals would else fall a hair short of the
+# frame that begins just then.
+_DECIMALS = 6
+
 
 @dataclass(frozen=True)
 class Shot:
@@ -42,12 +46,13 @@ class View:
 
 def event_source_time_s(event: Event, event_s: float, time_in_slot_s: float) -> float:
     """Where in its clip an event is `time_in_slot_s` after its start: clips are trimmed to their middle."""
-    return (event.clip_duration_s - event_s) / 2 + time_in_slot_s
+    return round((event.clip_duration_s - event_s) / 2 + time_in_slot_s, _DECIMALS)
 
 
 def background_source_time_s(duration_s: float, time_s: float) -> float:
     """Where a looped background is at `time_s` of the virtual video."""
-    return math.fmod(time_s, duration_s)
+    within_s = round(math.fmod(time_s, duration_s), _DECIMALS)
+    return within_s if within_s < duration_s else 0.0
 
 
 def _shot(probe: Probe, twin: Twin, time_s: float) -> Shot:

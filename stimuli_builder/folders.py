@@ -60,7 +60,7 @@ def _own_phrases(folder: Path, option: str) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise CavedError(f"{option}: {path} cannot be read as JSON ({error}): mend or delete it") from error
     if not isinstance(phrases, dict) or not all(isinstance(v, str) and v.strip() for v in phrases.values()):
-        raise CavedError(f'{option}: {path} must be one object of the form {{"label": "a phrase"}}')
+        raise CavedError(f'{option}: {path} must be one object of the form {{"label": "a phrase"}}, no phrase empty')
     return phrases
 
 

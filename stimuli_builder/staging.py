@@ -134,13 +134,17 @@ def cut_frames(
         try:
             with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as pool:
                 futures = {pool.submit(_attempt, staging, s, list(t)): s for s, t in wanted.items()}
-                for future in as_completed(futures):
-                    record, problem = future.result()
-                    if problem is None:
-                        finish(futures[future], record)
-                    else:
-                        found.append(problem)
-                    progress(1)
+                try:
+                    for future in as_completed(futures):
+                        record, problem = future.result()
+                        if problem is None:
+                            finish(futures[future], record)
+                        else:
+                            found.append(problem)
+                        progress(1)
+                except KeyboardInterrupt:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
         except BrokenProcessPool as error:
             raise CavedError(
                 "a decoding process was killed, most often for want of memory: run the same command again with "

@@ -181,6 +181,35 @@ def test_targets_that_would_fail_after_the_work_is_done(run, footage, tmp_path, 
     assert [p.name for p in (tmp_path / "here").iterdir()] == ["r"]
 
 
+def test_an_unreadable_background_is_one_line_and_hides_nothing(run, footage, tmp_path):
+    """No time line can be made over it; the bad event beside it is named in the same message."""
+    for name in ("street/x.mp4", "street/y.mp4"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("hi")
+    shutil.copytree(footage / "UCF-101", tmp_path / "events")
+    (tmp_path / "events" / "Archery" / "broken.avi").write_bytes(b"RIFF\xff\xff\xff\x00AVI ")
+    status, _, err = run(
+        *("build", "video", "--events", tmp_path / "events", "--backgrounds", tmp_path / "street", "--probes", "40"),
+        *("--canvas", "56", "--workers", "2", "--out", tmp_path / "r"),
+    )
+    assert status == 1 and "3 source file(s) cannot be used" in one_line(err)
+    assert all(name in err for name in ("x.mp4", "y.mp4", "broken.avi: truncated"))
+
+
+def test_an_interrupted_build_says_how_to_go_on(run, footage, tmp_path, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stimuli_builder.build.cut_frames", interrupt)
+    status, _, err = run(*build_args(footage, tmp_path / "r"))
+    assert status == 1 and one_line(err) == "caved: interrupted; the same command goes on from here"
+
+
+def test_wrong_options_are_explained(run):
+    status, _, err = run("build", "video", "--nonsense", "--out", "r")
+    assert status == 2 and "--nonsense" in err and "Traceback" not in err
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_unwritable_target(run, footage, tmp_path):
     locked = tmp_path / "locked"

@@ -98,11 +98,29 @@ def test_edit_lists_take_the_middle_of_the_clip_and_loop_the_background():
             for shot in view.shots:
                 if shot.kind == "background":
                     turns = (shot.time_s - shot.source_time_s) / probe.background_duration_s
-                    assert turns == pytest.approx(round(turns), abs=1e-9)
+                    assert turns == pytest.approx(round(turns), abs=1e-6)
                     assert 0 <= shot.source_time_s < probe.background_duration_s
                 else:
                     event = probe.e1 if shot.kind == "e1" else probe.e2
                     assert shot.source_time_s == pytest.approx(event.clip_duration_s / 2)
+
+
+def test_source_times_meet_the_frame_that_begins_just_then():
+    """(7.04 - 1.988) / 2 + 0.994 is a hair below 3.52 in floating point, and 3.52 s is where a frame begins."""
+    from stimuli_builder.decoding import Timeline
+    from stimuli_builder.edit_list import background_source_time_s, event_source_time_s
+    from stimuli_builder.probes import Event
+
+    event = Event("x", "x", Source("x", "x"), 7.04)
+    timeline = Timeline(tuple(i * 0.04 for i in range(176)), 7.04)
+    for ms in range(1800, 4500, 2):
+        time_s = event_source_time_s(event, ms / 1000, ms / 2000)
+        assert time_s == 3.52 and timeline.index_at(time_s) == 88
+    third = Timeline(tuple(i / 30 for i in range(300)), 10.0)
+    for i in range(300):
+        assert third.index_at(round(i / 30, 6)) == i
+    assert background_source_time_s(10.0, 29.9999999) == 0.0
+    assert background_source_time_s(7.6, 163.872) == round(163.872 - 21 * 7.6, 6)
 
 
 def test_twins_by_construction():

@@ -1,8 +1,9 @@
 """What sharing frames is worth: the stock wrapper and ours side by side, on random models of about 25M parameters.
 
 Both answer the same trials of the main task (16 for each probe) in one process, in float32. The stock wrapper
-generates one token for each trial. Prints seconds, tokens and vision passes, the ratio, and the ratio that the
-counts alone would allow.
+generates one token for each trial. Prints seconds, tokens and vision passes, the ratio, and the larger of the two
+ratios of counts, which no scheme with these counts can exceed. The requests that are computed both ways, to check
+that sharing changes nothing, are part of the time and of the counts.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def bench(name: str, docs: list[dict[str, Any]], folder: Path, device: str) -> d
     )
     return {
         "ratio": plain_s / shared_s,
-        "ideal_ratio": min(tokens_ratio, passes_ratio),
+        "ideal_ratio": max(tokens_ratio, passes_ratio),
         "max_abs_logprob_diff": difference,
         "stock_s": plain_s,
         "ours_s": shared_s,

@@ -79,10 +79,15 @@ def _letter_logits(
     weight = getattr(head, "weight", None)
     if hidden is None or weight is None or weight.dim() != 2 or hidden.shape[0] != logits.shape[0]:
         return given, False
-    computed = hidden.float() @ weight[ids].float().T
+    if weight.is_meta or not weight.is_floating_point():  # kept elsewhere, or quantised
+        return given, False
+    # A model that is spread over devices moves the head's input only after it was seen here.
+    rows = ids.to(weight.device)
+    computed = hidden.to(weight.device).float() @ weight[rows].float().T
     bias = getattr(head, "bias", None)
     if bias is not None:
-        computed = computed + bias[ids].float()
+        computed = computed + bias[rows].float()
+    computed = computed.to(given.device)
     # Soft-capped or scaled logits are another map; then what the model gives is what counts.
     close = (computed - given).abs().max() <= 0.02 * given.abs().max() + 0.05
     return (computed, True) if close else (given, False)

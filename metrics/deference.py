@@ -41,7 +41,7 @@ class Deference:
     unparseable: float  # share of responses
     abstained: float  # share of readings
     ties: float  # share of readings
-    option_mass: float  # mean probability of any option as first token; NaN from text alone
+    option_mass: float | None  # mean probability of any option as first token; None from text alone
     missing: int  # trials that the log should have and does not
     identical_twins: bool  # all twins were the same request
     unstable: int  # twins that were the same request and got different answers
@@ -175,8 +175,8 @@ def measure_deference(
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else math.nan
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _ratio(part: float, whole: int) -> float:
@@ -208,7 +208,7 @@ def deference_warnings(result: Deference) -> list[str]:
             f"{name}: in {result.ties:.1%} of readings the two letter assignments cancel and count one half: the "
             "model answers by letter, not by content"
         )
-    if result.option_mass < 0.5:
+    if result.option_mass is not None and result.option_mass < 0.5:
         warnings.append(
             f"{name}: only {result.option_mass:.1%} of the first token's probability lies on the option letters: the "
             "model would rather begin with something else, and its preference between letters means little; compare "

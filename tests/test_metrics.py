@@ -195,6 +195,17 @@ def test_missing_trials_are_counted():
     assert math.isnan(measure_deference(lonely, "on_grid").S.value)
 
 
+def test_little_mass_on_the_letters_is_warned_about():
+    def answer(t):
+        base = confident(t, 0.7)
+        return Answer(base.outcome, base.option, base.option_probabilities, 0.2)
+
+    result = measure_deference(make_trials(answer, probes=32), "on_grid", resamples=0)
+    assert result.option_mass == pytest.approx(0.2)
+    assert any("only 20.0% of the first token's probability" in w for w in deference_warnings(result))
+    assert measure_deference(make_trials(lambda t: says(t, "e1_first")), "on_grid", resamples=0).option_mass is None
+
+
 def test_few_probes_are_warned_about():
     few, many = (measure_deference(make_trials(lambda t: says(t, t.shown_order), probes=n), "on_grid") for n in (8, 32))
     assert any("too narrow" in w for w in deference_warnings(few))

@@ -8,7 +8,6 @@ of them. `SharedPrefix` keeps those of one view at a time.
 from __future__ import annotations
 
 import inspect
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +15,7 @@ import torch
 from loguru import logger
 from transformers import DynamicCache
 
-from lmms_eval_tasks.stop import RunStopped
-
-VARIABLE = "CAVED_SHARE"
+from lmms_eval_tasks.switches import SHARE
 
 # Names under which model configurations hold the ids of tokens that stand for frames, or frame them.
 _VISUAL_TOKENS = (
@@ -117,18 +114,6 @@ def _positions(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
     return rope_index(ids, **known)[0]
 
 
-def shares_prefixes() -> bool:
-    """Whether prefixes may be shared: `CAVED_SHARE` is unset or `on`, not `off`.
-
-    Raises:
-        RunStopped: if it is anything else.
-    """
-    chosen = os.environ.get(VARIABLE, "").strip() or "on"
-    if chosen not in ("on", "off"):
-        raise RunStopped(f"{VARIABLE}={chosen}: write on or off")
-    return chosen == "on"
-
-
 _CHECKED = 4  # requests that are computed both ways before sharing is trusted
 _LIKELY = 1e-3  # entries of at least this probability are compared
 _TOLERANCE = {torch.float32: 1e-4}  # of log-probabilities
@@ -172,7 +157,7 @@ class Sharing:
         elif self.checked == _CHECKED:
             logger.info(
                 f"frames are computed once for all prompts of a view; log-probabilities differ by at most "
-                f"{self.largest_difference:.2g} from computing each prompt alone ({VARIABLE}=off does that)"
+                f"{self.largest_difference:.2g} from computing each prompt alone ({SHARE}=off does that)"
             )
 
     def _give_up(self, reason: str) -> None:

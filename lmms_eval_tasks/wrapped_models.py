@@ -7,7 +7,6 @@ for. For requests of other tasks they do nothing at all.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,25 +18,13 @@ from tqdm import tqdm
 
 from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
 from lmms_eval_tasks.readout import to_response
-from lmms_eval_tasks.shared_prefix import Sharing, shares_prefixes
+from lmms_eval_tasks.shared_prefix import Sharing
 from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.switches import READOUT, reads_probabilities, shares_prefixes
 from lmms_eval_tasks.untouched_frames import add_missing_families, time_stamp_warning, untouched_frames
 
-VARIABLE = "CAVED_READOUT"
 LETTERS = ("A", "B")
 _PART = 64  # requests handed on at a time where views are not kept together
-
-
-def reads_probabilities() -> bool:
-    """Whether option probabilities are wanted: `CAVED_READOUT` is unset or `probabilities`, not `text`.
-
-    Raises:
-        RunStopped: if it is anything else.
-    """
-    chosen = os.environ.get(VARIABLE, "").strip() or "probabilities"
-    if chosen not in ("probabilities", "text"):
-        raise RunStopped(f"{VARIABLE}={chosen}: write probabilities or text")
-    return chosen == "probabilities"
 
 
 def is_ours(request: Any) -> bool:
@@ -85,7 +72,7 @@ def _take(wrapper: Any, rows: Rows, request: Any, answer: Any) -> str:
         raise RunStopped(
             f"the wrapper answered {_text_of(answer)[:60]!r} to document {request.args[-3]} instead of what was "
             f"read: it swallowed an error ({cause}), or changes answers in a way of its own; mend the error, or "
-            f"set {VARIABLE}=text to read its text"
+            f"set {READOUT}=text to read its text"
         )
     _check_frames(first, _document(wrapper, request))
     return to_response(first)

@@ -22,7 +22,7 @@ VISION = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, 
 
 
 def template(video: str, image: str) -> str:
-    """A chat template: roles in brackets, one placeholder for each medium."""
+    """A chat template: roles in brackets, one mark for each medium."""
     return (
         "{% for m in messages %}[{{ m['role'] }}]\n{% if m['content'] is string %}{{ m['content'] }}{% else %}"
         "{% for c in m['content'] %}{% if c['type'] == 'image' %}"

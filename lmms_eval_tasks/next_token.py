@@ -17,7 +17,9 @@ import torch
 from transformers import GenerationMixin
 
 from lmms_eval_tasks.letter_tokens import letter_token_ids
-from lmms_eval_tasks.shared_prefix import Sharing
+from lmms_eval_tasks.received_frames import FrameReader, ReceivedFrames
+from lmms_eval_tasks.sharing import Sharing
+from lmms_eval_tasks.time_channel import SeenTime, seen_time
 
 _DIGITS = 7
 # What a caller may ask of a whole generation and one greedy step must not see.
@@ -35,7 +37,8 @@ class FirstToken:
     option_log_mass: dict[str, float]  # natural log of the probability of all spellings of a letter
     likeliest: str  # the single likeliest token, decoded
     float32_head: bool  # whether letter logits were computed again in float32 from the head's input
-    frames: int | None  # that reached the model; None where its inputs do not tell
+    received: ReceivedFrames | None  # None where the model's inputs do not tell
+    time: SeenTime  # what the prompt told of the times of frames
 
     @property
     def option_mass(self) -> float:
@@ -93,30 +96,14 @@ def _letter_logits(
     return (computed, True) if close else (given, False)
 
 
-def frames_received(model: Any, inputs: dict[str, Any], rows: int) -> list[int] | None:
-    """Frames of each request in the inputs of `generate`; None where their shapes do not tell.
-
-    Video grids of the Qwen family count temporal patches; other models get one tensor slice for each frame.
-    """
-    grid, videos, pictures = (inputs.get(n) for n in ("video_grid_thw", "pixel_values_videos", "pixel_values"))
-    if grid is not None and len(grid) == rows:
-        pair = int(getattr(model.config.vision_config, "temporal_patch_size", 1))
-        return [int(t) * pair for t in grid[:, 0]]
-    if grid is None and videos is not None and videos.dim() == 5 and len(videos) == rows:
-        return [videos.shape[1]] * rows
-    is_internvl = getattr(model.config, "model_type", "") == "internvl"
-    if is_internvl and pictures is not None and pictures.dim() == 4 and len(pictures) % rows == 0:
-        return [len(pictures) // rows] * rows
-    return None
-
-
 def _first_tokens(
     logits: torch.Tensor,
     hidden: torch.Tensor | None,
     head: Any,
     tokenizer: Any,
     letters: tuple[str, ...],
-    frames: list[int] | None,
+    received: list[ReceivedFrames | None],
+    times: list[SeenTime],
 ) -> list[FirstToken]:
     by_letter = letter_token_ids(tokenizer, letters)
     ids = torch.tensor([i for letter in letters for i in by_letter[letter]], device=logits.device)
@@ -134,17 +121,26 @@ def _first_tokens(
             end = start + len(by_letter[letter])
             mass[letter] = float(torch.logsumexp(log_probabilities[row, start:end], 0))
             start = end
-        tokens.append(FirstToken(mass, likeliest[row], exact, frames[row] if frames else None))
+        tokens.append(FirstToken(mass, likeliest[row], exact, received[row], times[row]))
     return tokens
+
+
+def _prompt(inputs: dict[str, Any]) -> torch.Tensor:
+    """The tokens that `generate` repeats before those it adds: none for a prompt of embeddings."""
+    given = inputs.get("input_ids")
+    if given is not None:
+        return torch.as_tensor(given)
+    embeddings = inputs["inputs_embeds"]
+    return torch.empty((len(embeddings), 0), dtype=torch.long, device=embeddings.device)
 
 
 @contextmanager
 def reading_next_token(tokenizer: Any, letters: tuple[str, ...], sharing: Sharing | None = None) -> Iterator[Rows]:
     """Read instead of generate: within this block every model's `generate` adds rows to what is yielded.
 
-    With `sharing`, one step is computed from the cached prefix of the view that it names.
+    With `sharing`, one step is computed from what the prompt has in common with the one before.
     """
-    rows, inside = Rows(), threading.local()
+    rows, inside, frames = Rows(), threading.local(), FrameReader()
     original = GenerationMixin.generate
 
     @torch.no_grad()
@@ -175,7 +171,7 @@ def reading_next_token(tokenizer: Any, letters: tuple[str, ...], sharing: Sharin
                 if sharing is not None and shared is not None:
                     sharing.check(shared, logits)
             else:
-                logits, prompt = shared, kept["input_ids"]
+                logits, prompt = shared, _prompt(kept)
         except Exception as error:
             rows.failures.append(f"{type(error).__name__}: {error}")
             raise
@@ -184,8 +180,10 @@ def reading_next_token(tokenizer: Any, letters: tuple[str, ...], sharing: Sharin
             if hook is not None:
                 hook.remove()
         first = len(rows.read)
-        frames = frames_received(self, kept, logits.shape[0])
-        rows.read += _first_tokens(logits, seen[-1] if seen else None, head, tokenizer, letters, frames)
+        received = frames.read(self, kept, len(logits))
+        prompts = prompt.tolist() if prompt.shape[1] else [[]] * len(logits)
+        times = [seen_time(self, tokenizer, tokens, kept, row) for row, tokens in enumerate(prompts)]
+        rows.read += _first_tokens(logits, seen[-1] if seen else None, head, tokenizer, letters, received, times)
         codes = [
             tokenizer.encode(f"{number:0{_DIGITS}d}", add_special_tokens=False)
             for number in range(first, len(rows.read))

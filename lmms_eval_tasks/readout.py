@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lmms_eval_tasks.answer_text import Option, read_answer
 from lmms_eval_tasks.next_token import FirstToken
@@ -12,26 +13,22 @@ from metrics.trial import Answer
 _MARK = "caved_readout"
 
 
-def to_response(first: FirstToken) -> str:
-    """A first token as the response that the harness logs."""
+def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
+    """A first token as the response that the harness logs, with what is known to have reached the model."""
     return json.dumps(
         {
             _MARK: "next_token",
             "text": first.likeliest,
             "option_probabilities": first.option_probabilities(),
             "option_mass": first.option_mass,
-            "float32_head": first.float32_head,
-            "frames": first.frames,
+            "receipt": {**receipt, "float32_head": first.float32_head},
         }
     )
 
 
-def receipt_of(response: str) -> dict[str, object] | None:
+def receipt_of(response: str) -> dict[str, Any] | None:
     """What is known to have reached the model; None for text, which tells nothing of it."""
-    if not _is_readout(response):
-        return None
-    fields = json.loads(response)
-    return {name: fields[name] for name in ("frames", "float32_head")}
+    return dict(json.loads(response)["receipt"]) if _is_readout(response) else None
 
 
 def _is_readout(response: str) -> bool:

@@ -1,166 +1,73 @@
-"""One view's frames, computed once for all of its prompts.
+"""The first tokens of one prompt, computed once for all prompts that begin with them.
 
-The prompts of a view differ only after its frames: claim, options, letters. Everything up to the last visual
-token, including the passes of the vision encoder, is therefore the same, and its keys and values can serve all
-of them. `SharedPrefix` keeps those of one view at a time.
+The views of a probe form a tree: its prompts share frames and words up to where they differ, and twins and arms
+share frames up to the first event. If prompts are taken branch by branch, it is enough to keep the keys and
+values of the prompt that was computed last, cut back to what the next one has in common with it.
 """
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from loguru import logger
 from transformers import DynamicCache
 
-from lmms_eval_tasks.switches import SHARE
-
-# Names under which model configurations hold the ids of tokens that stand for frames, or frame them.
-_VISUAL_TOKENS = (
-    *(
-        "image_token_id",
-        "video_token_id",
-        "image_token_index",
-        "video_token_index",
-        "image_patch_id",
-        "image_end_token_id",
-    ),
-    *("image_start_token_id", "frame_start_token_id", "frame_end_token_id", "vision_end_token_id", "image_col_id"),
-)
-_PER_TOKEN = ("token_type_ids", "mm_token_type_ids")  # inputs with one entry for each token
+from lmms_eval_tasks.language_inputs import LanguageInputs, cache_name, decoder_of
 
 
 @dataclass
 class SharedPrefix:
-    """The cache of one view's prefix, and how often it served.
+    """Keys and values of the last prompt, and how many tokens were computed and spared."""
 
-    Requests must come with the view that they show: equal views are equal frames, so the visual inputs need not
-    be compared again.
-    """
-
-    computed: int = 0
-    served: int = 0
-    _view: str | None = None
-    _tokens: list[int] = field(default_factory=list)
+    computed_tokens: int = 0
+    spared_tokens: int = 0
+    _held: LanguageInputs | None = None
     _cache: Any = None
 
     def forget(self) -> None:
-        """Free the memory of the view that was served last."""
-        self._view, self._tokens, self._cache = None, [], None
+        """Free the memory of the last prompt."""
+        self._held, self._cache = None, None
 
     @torch.no_grad()
-    def next_token_logits(self, model: Any, inputs: dict[str, Any], view: str) -> torch.Tensor | None:
-        """Logits of the next token, shape (1, vocabulary), or None where a prefix cannot be shared.
+    def next_token_logits(self, model: Any, prompt: LanguageInputs) -> torch.Tensor:
+        """Logits of the token after the prompt, shape (1, vocabulary)."""
+        shared = 0 if self._held is None else min(self._held.common_prefix(prompt), prompt.length - 1)
+        shared = _last_allowed(prompt, shared)
+        if self._held is not None and shared:
+            self._cache.crop(shared - self._held.length)
+        held, self._held = self._held, None  # the cache is neither the old prompt's nor the new one's until it is done
+        if held is None or not shared or self._cache.get_seq_length() != shared:
+            shared, self._cache = 0, DynamicCache(config=model.config.get_text_config())
+        logits = _continue(model, prompt, shared, self._cache)
+        self._held = prompt
+        self.computed_tokens += prompt.length - shared
+        self.spared_tokens += shared
+        return logits
 
-        Args:
-            model: a transformers model that generates.
-            inputs: what its `generate` was called with.
-            view: what identifies the frames, in their order, of this request.
-        """
-        ids, mask = inputs.get("input_ids"), inputs.get("attention_mask")
-        if ids is None or ids.shape[0] != 1 or (mask is not None and not bool(mask.all())):
-            return None
-        visual = {getattr(model.config, name, None) for name in _VISUAL_TOKENS} - {None}
-        places = [i for i, token in enumerate(ids[0].tolist()) if token in visual]
-        if not places or places[-1] + 1 >= ids.shape[1]:
-            return None
-        length = places[-1] + 1
-        positions = _positions(model, inputs)
-        tokens = ids[0, :length].tolist()
-        forward = inspect.signature(type(model).forward).parameters
-        cache_name = "cache" if "cache" in forward else "past_key_values"
-        if view != self._view or tokens != self._tokens:
-            self.forget()
-            cache = DynamicCache(config=model.config.get_text_config())
-            prefix = {n: v[:, :length] if n in _PER_TOKEN else v for n, v in inputs.items() if n in forward}
-            prefix.update(
-                input_ids=ids[:, :length],
-                attention_mask=None if mask is None else mask[:, :length],
-                position_ids=positions[..., :length],
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            model(**prefix, **{cache_name: cache})
-            self._view, self._tokens, self._cache = view, tokens, cache
-            self.computed += 1
-        rest = {n: inputs[n][:, length:] for n in _PER_TOKEN if n in inputs and n in forward and n == "token_type_ids"}
+
+def _last_allowed(prompt: LanguageInputs, place: int) -> int:
+    allowed = prompt.cuts[: place + 1].nonzero()
+    return int(allowed[-1]) if len(allowed) else 0
+
+
+def _continue(model: Any, prompt: LanguageInputs, start: int, cache: Any) -> torch.Tensor:
+    """Run the tokens from `start` on, through the model's own head."""
+    decoder = decoder_of(model)
+    rest = prompt.starting_at(start)
+
+    def replace(_: Any, args: tuple[Any, ...], __: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, {**rest, cache_name(decoder): cache, "use_cache": True}
+
+    hook = decoder.register_forward_pre_hook(replace, with_kwargs=True)
+    try:
         out = model(
-            input_ids=ids[:, length:],
-            attention_mask=mask,
-            position_ids=positions[..., length:],
+            inputs_embeds=rest["inputs_embeds"],
+            position_ids=rest["position_ids"],
             use_cache=True,
             logits_to_keep=1,
-            **{cache_name: self._cache},
-            **rest,
+            **{cache_name(model): cache},
         )
-        self._cache.crop(length - ids.shape[1])  # take the suffix off again
-        if self._cache.get_seq_length() != length:
-            self.forget()
-            return None
-        self.served += 1
-        return out.logits[:, -1]
-
-
-def _positions(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-    """Position ids of the whole prompt: the model's own scheme of several axes where it has one."""
-    ids = inputs["input_ids"]
-    rope_index = getattr(getattr(model, "model", None), "get_rope_index", None)
-    if rope_index is None:
-        return torch.arange(ids.shape[1], device=ids.device)[None]
-    names = inspect.signature(rope_index).parameters
-    known = {name: value for name, value in inputs.items() if name in names and name != "input_ids"}
-    return rope_index(ids, **known)[0]
-
-
-_CHECKED = 4  # requests that are computed both ways before sharing is trusted
-_LIKELY = 1e-3  # entries of at least this probability are compared
-_TOLERANCE = {torch.float32: 1e-4}  # of log-probabilities
-_TOLERANCE_HALF = 0.25  # bfloat16 keeps about three digits, and sums in another order
-
-
-@dataclass
-class Sharing:
-    """Sharing that proves itself on the first requests, and gives up at the first sign that it does not hold."""
-
-    prefix: SharedPrefix = field(default_factory=SharedPrefix)
-    view: str | None = None  # of the requests that come next; None: do not share
-    active: bool = True
-    checked: int = 0
-    largest_difference: float = 0.0  # of log-probabilities, between shared and plain, where both were computed
-
-    @property
-    def wants_check(self) -> bool:
-        """Whether the next request should be computed without sharing as well."""
-        return self.active and self.checked < _CHECKED
-
-    def logits(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor | None:
-        """Logits of the next token by a shared prefix; None where that is not possible or not wanted."""
-        if not self.active or self.view is None:
-            return None
-        try:
-            return self.prefix.next_token_logits(model, inputs, self.view)
-        except Exception as error:  # a model that cannot be run in two parts is run in one
-            self._give_up(f"its prefix cannot be shared ({type(error).__name__}: {str(error)[:200]})")
-            return None
-
-    def check(self, shared: torch.Tensor, plain: torch.Tensor) -> None:
-        """Compare both ways for one request; differing too much ends sharing."""
-        a, b = (torch.log_softmax(x.float(), -1) for x in (shared, plain))
-        likely = b >= torch.log(torch.tensor(_LIKELY))
-        difference = float((a - b).abs()[likely].max())
-        self.largest_difference = max(self.largest_difference, difference)
-        self.checked += 1
-        if difference > _TOLERANCE.get(plain.dtype, _TOLERANCE_HALF):
-            self._give_up(f"sharing changes log-probabilities by {difference:.2g}")
-        elif self.checked == _CHECKED:
-            logger.info(
-                f"frames are computed once for all prompts of a view; log-probabilities differ by at most "
-                f"{self.largest_difference:.2g} from computing each prompt alone ({SHARE}=off does that)"
-            )
-
-    def _give_up(self, reason: str) -> None:
-        self.active = False
-        self.prefix.forget()
-        logger.warning(f"each prompt is computed alone, which takes longer: {reason}")
+    finally:
+        hook.remove()
+    return out.logits[:, -1]

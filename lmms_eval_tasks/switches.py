@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 
 from lmms_eval_tasks.stop import RunStopped
+from metrics.trial import Time
 
 READOUT = "CAVED_READOUT"
 SHARE = "CAVED_SHARE"
+TIME = "CAVED_TIME"
+TIMES: tuple[Time, ...] = ("withheld", "native", "text")
 
 
 def _chosen(variable: str, usual: str, other: str) -> bool:
@@ -34,3 +37,16 @@ def shares_prefixes() -> bool:
         RunStopped: if it is anything else.
     """
     return _chosen(SHARE, "on", "off")
+
+
+def time_setting() -> Time:
+    """What models are told of the times of their frames: `CAVED_TIME`, else `withheld`.
+
+    Raises:
+        RunStopped: if it is none of the three.
+    """
+    value = os.environ.get(TIME, "").strip() or TIMES[0]
+    for setting in TIMES:
+        if value == setting:
+            return setting
+    raise RunStopped(f"{TIME}={value}: write {', '.join(TIMES[:-1])} or {TIMES[-1]}")

@@ -16,7 +16,8 @@ from datasets import Dataset
 
 from lmms_eval_tasks.bound_release import bound_release
 from lmms_eval_tasks.stop import RunStopped, stopping_the_run
-from metrics.trial import Claim, Letters
+from lmms_eval_tasks.switches import time_setting
+from metrics.trial import Claim, Letters, Time
 from stimuli_builder.release_schema import StoredProbe, StoredView, row_hash
 
 LETTERS: tuple[Letters, Letters] = ("AB", "BA")
@@ -29,7 +30,7 @@ def view_digest(frames: Sequence[str]) -> str:
 
 
 def _documents(
-    stored: StoredProbe, view: StoredView, claims: Sequence[Claim], release: str, release_probes: int
+    stored: StoredProbe, view: StoredView, claims: Sequence[Claim], release: str, release_probes: int, time: Time
 ) -> list[dict[str, Any]]:
     probe = stored.probe
     return [
@@ -45,7 +46,8 @@ def _documents(
             "claimed_order": None if claim == "none" else probe.claimed_order,
             "named_order": probe.named_order,
             "letters": letters,
-            "time": "withheld",
+            "time": time,
+            "times_s": list(view.times_s),
             "e1_phrase": probe.e1.phrase,
             "e2_phrase": probe.e2.phrase,
             "frames": list(view.frames),
@@ -58,14 +60,14 @@ def _documents(
 
 
 def probe_documents(
-    stored: StoredProbe, claims: Sequence[Claim], release: str, release_probes: int
+    stored: StoredProbe, claims: Sequence[Claim], release: str, release_probes: int, time: Time = "withheld"
 ) -> list[dict[str, Any]]:
     """All trial documents of one probe: its intact views, each with every claim and both letter assignments."""
     return [
         document
         for view in stored.views
         if view.arm == "intact"
-        for document in _documents(stored, view, claims, release, release_probes)
+        for document in _documents(stored, view, claims, release, release_probes, time)
     ]
 
 
@@ -105,5 +107,6 @@ def main_trials(rows: Dataset) -> Dataset:
             f"the data set cache holds other probes than {release.folder}: delete the cache of `datasets` "
             "(HF_DATASETS_CACHE, else ~/.cache/huggingface/datasets) and run again"
         )
-    groups = [probe_documents(probe, MAIN_CLAIMS, info.digest, len(probes)) for probe in probes]
+    time = time_setting()
+    groups = [probe_documents(probe, MAIN_CLAIMS, info.digest, len(probes), time) for probe in probes]
     return Dataset.from_list(deal_to_ranks(groups, int(os.environ.get("WORLD_SIZE", "1"))))

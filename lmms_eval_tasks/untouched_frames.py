@@ -3,15 +3,20 @@
 Two habits of wrappers and processors stand in the way of handing k chosen frames to a model: they pass empty
 lists for the media that a request does not have, which transformers 5 refuses, and they sample a video again
 to a number of frames or a rate of their own. While our requests are served, and only then, the wrapper's
-processor is called through a stand-in that does neither.
+processor is called through a stand-in that does neither, and that tells frame times as the trial asks for.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
+
+from lmms_eval_tasks.processed_once import once, replaced
+from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.time_channel import stamps_withheld, video_metadata
+from lmms_eval_tasks.visuals import documents_shown
 
 _PROCESSORS = ("processor", "_image_processor")
 _MEDIA = ("images", "videos", "audio", "audios")
@@ -19,10 +24,10 @@ _SAMPLING = ("num_frames", "nframes", "fps")
 
 
 class _Untouching:
-    """A processor that is called without empty media and never samples."""
+    """A processor that is called without empty media, never samples, and is told true times or none."""
 
-    def __init__(self, processor: Any) -> None:
-        self.__dict__["_processor"] = processor
+    def __init__(self, processor: Any, shown: list[Mapping[str, Any]]) -> None:
+        self.__dict__.update(_processor=processor, _shown=shown)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._processor, name)
@@ -31,52 +36,75 @@ class _Untouching:
         setattr(self._processor, name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        documents = list(self._shown)
+        self._shown.clear()
         for name in _MEDIA:
             if name in kwargs and (kwargs[name] is None or len(kwargs[name]) == 0):
                 del kwargs[name]
+        native = any(document["time"] == "native" for document in documents)
         if "videos" in kwargs:
             for name in _SAMPLING:
                 kwargs.pop(name, None)
             kwargs["do_sample_frames"] = False
-        return self._processor(*args, **kwargs)
+            if native:
+                kwargs["video_metadata"] = _metadata(documents, kwargs["videos"])
+        with nullcontext() if native else stamps_withheld(self._processor):
+            return self._processor(*args, **kwargs)
 
 
-_WRITES_TIME_STAMPS = frozenset({"qwen3_vl", "molmo2"})
+def _metadata(documents: Sequence[Mapping[str, Any]], videos: Any) -> list[dict[str, Any]]:
+    """The true frame times of the videos of one call.
 
-
-def time_stamp_warning(wrapper: Any) -> str | None:
-    """What to know of models that write time stamps into their prompt, whatever they are given."""
-    model_type = getattr(getattr(getattr(wrapper, "model", None), "config", None), "model_type", "")
-    if model_type not in _WRITES_TIME_STAMPS:
-        return None
-    return (
-        f"{model_type} writes a time stamp beside its frames; without times of its own it makes them up, as of a short "
-        "video at a fixed rate. They tell nothing of the order of events, but they are not withheld either"
-    )
+    Raises:
+        RunStopped: if it cannot be told which document a video belongs to.
+    """
+    if len(videos) != len(documents) or any(document["time"] != "native" for document in documents):
+        raise RunStopped(
+            f"time: native, but {len(videos)} videos were prepared together for {len(documents)} documents: this "
+            "wrapper batches in a way of its own; run it with --batch_size 1"
+        )
+    return [video_metadata(document["times_s"]) for document in documents]
 
 
 @contextmanager
-def untouched_frames(wrapper: Any) -> Iterator[None]:
-    """Within this block the wrapper's processors neither drop nor sample frames."""
-    # This wrapper tries to count a video's frames with decord, fails on a list of frames, and says so at length
-    # for every request; without decord it takes the same default in silence.
-    counting = sys.modules.get("lmms_eval.models.chat.qwen2_5_vl")
-    decord = vars(counting).get("decord") if counting else None
-    if counting:
-        vars(counting)["decord"] = None
-    replaced = {}
-    for name in _PROCESSORS:
-        processor = vars(wrapper).get(name)
-        if callable(processor) and hasattr(processor, "tokenizer"):
-            replaced[name] = processor
-            setattr(wrapper, name, _Untouching(processor))
+def untouched_frames(wrapper: Any, remember: bool) -> Iterator[None]:
+    """Within this block the wrapper's processors neither drop nor sample frames.
+
+    Args:
+        wrapper: of any kind.
+        remember: whether frames that come again with the next prompt are prepared once.
+    """
+    with documents_shown() as shown, ExitStack() as stack:
+        for name in _PROCESSORS:
+            processor = vars(wrapper).get(name)
+            if callable(processor) and hasattr(processor, "tokenizer"):
+                if remember:
+                    stack.enter_context(_videos_once(processor))
+                stack.enter_context(replaced(wrapper, name, lambda p: _Untouching(p, shown)))
+        if remember:
+            stack.enter_context(replaced(sys.modules.get("qwen_vl_utils.vision_process"), "fetch_video", once))
+        for kind in type(wrapper).__mro__:
+            module = sys.modules.get(kind.__module__)
+            if module is not None and module.__name__ == "lmms_eval.models.chat.qwen2_5_vl":
+                # It tries to count a video's frames with decord, fails on a list of frames, and says so at
+                # length for every request; without decord it takes the same default in silence.
+                stack.enter_context(replaced(module, "decord", lambda _: None))
+        yield
+
+
+@contextmanager
+def _videos_once(processor: Any) -> Iterator[None]:
+    """Within this block a processor prepares a video, and the text that stands for it, once for equal arguments."""
+    prepare = getattr(processor, "_process_videos", None)  # transformers 5; one step of the whole call
+    if prepare is None or "_process_videos" in vars(processor):
+        with replaced(processor, "video_processor", once):
+            yield
+        return
+    processor._process_videos = once(prepare)
     try:
         yield
     finally:
-        if counting:
-            vars(counting)["decord"] = decord
-        for name, processor in replaced.items():
-            setattr(wrapper, name, processor)
+        del processor._process_videos
 
 
 def add_missing_families() -> None:

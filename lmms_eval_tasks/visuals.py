@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from PIL import Image
@@ -12,6 +14,24 @@ from lmms_eval_tasks.prompts import INSTRUCTION, prompt_text
 from lmms_eval_tasks.stop import RunStopped, stopping_the_run
 
 Settings = Mapping[str, Any] | None
+_shown: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("shown", default=None)
+
+
+@contextmanager
+def documents_shown() -> Iterator[list[Mapping[str, Any]]]:
+    """Within this block, the documents whose frames a wrapper asked for, in that order; whoever reads it empties it."""
+    documents: list[Mapping[str, Any]] = []
+    token = _shown.set(documents)
+    try:
+        yield documents
+    finally:
+        _shown.reset(token)
+
+
+def _note(doc: Mapping[str, Any]) -> None:
+    documents = _shown.get()
+    if documents is not None:
+        documents.append(doc)
 
 
 def _setting(settings: Settings, name: str, default: str) -> str:
@@ -43,6 +63,7 @@ def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Settings = No
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Image.Image]:
     """The frames for wrappers of the simple kind, as a list of images."""
+    _note(doc)
     return frames_of(doc)
 
 
@@ -52,6 +73,7 @@ def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Settings 
     `frames_as: video` (the default) hands all frames as one video item, which chat wrappers of local models
     pass on untouched; `frames_as: images` hands them one by one, for those that would resample a video.
     """
+    _note(doc)
     frames = frames_of(doc)
     frames_as = _setting(lmms_eval_specific_kwargs, "frames_as", "video")
     if frames_as == "video":

@@ -10,6 +10,7 @@ Outcome = Literal["answered", "abstained", "unparseable"]
 Order = Literal["e1_first", "e2_first"]
 Claim = Literal["none", "mild", "strong"]
 Letters = Literal["AB", "BA"]
+Time = Literal["withheld", "native", "text"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "abstained", "unparseable")
 # Raised when a field changes its meaning; logs of another version are refused rather than misread.
@@ -60,7 +61,7 @@ class Trial:
     claim: Claim
     claimed_order: Order | None  # None without a claim
     letters: Letters
-    time: str
+    time: Time
     view: str
     frames: tuple[str, ...]  # ids, shortened
     answer: Answer
@@ -74,6 +75,7 @@ class Trial:
             "claim": ("none", "mild", "strong"),
             "claimed_order": ("e1_first", "e2_first", None),
             "letters": ("AB", "BA"),
+            "time": ("withheld", "native", "text"),
         }
         for name, values in allowed.items():
             if getattr(self, name) not in values:

@@ -1,15 +1,17 @@
-"""What sharing frames is worth: the stock wrapper and ours side by side, on random models of about 25M parameters.
+"""What sharing work is worth: the stock wrapper and ours side by side, on random models of about 25M parameters.
 
-Both answer the same trials of the main task (16 for each probe) in one process, in float32. The stock wrapper
-generates one token for each trial. Prints seconds, tokens and vision passes, the ratio, and the larger of the two
-ratios of counts, which no scheme with these counts can exceed. The requests that are computed both ways, to check
-that sharing changes nothing, are part of the time and of the counts.
+Both answer the same trials of the main task (16 for each probe) in one process, in float32; the stock wrapper
+generates one token for each trial. Prints seconds, tokens prefilled, frames encoded, the ratio of seconds, and the
+ideal ratio: that of the floating-point operations which these counts of tokens and frames cost in language model and
+vision encoder (counted by PyTorch), as if all else were free. Sharing is checked on the first requests of a model by
+computing them both ways; that happens before the clock starts.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -26,10 +28,13 @@ from lmms_eval.api.instance import Instance
 from lmms_eval.models import get_model
 from tiny_families import llava_onevision
 from tiny_qwen import write_tiny_qwen
+from torch.utils.flop_counter import FlopCounterMode
 
+from lmms_eval_tasks.language_inputs import decoder_of
 from lmms_eval_tasks.prompts import prompt_text
 from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
 from lmms_eval_tasks.untouched_frames import untouched_frames
+from lmms_eval_tasks.vision_memo import vision_tower
 from lmms_eval_tasks.visuals import doc_to_messages
 from stimuli_builder.build import build_release
 from stimuli_builder.procedural import procedural_catalogue
@@ -68,23 +73,23 @@ MODELS: dict[str, tuple[str, Callable[[Path, list[str]], Path], str]] = {
 
 
 class Counter:
-    """Tokens through the language model and frames through the vision tower, counted by hooks."""
+    """Tokens through the language model and frames through the vision encoder, counted by hooks."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self.tokens = self.passes = 0
-        inner: Any = model.model  # type: ignore[attr-defined]
-        vision = getattr(inner, "visual", None) or inner.vision_tower
+        self.tokens = self.values = 0
+        tower = vision_tower(model)
+        entrance = next(m for m in tower.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.Conv3d)))
         self.hooks = [
-            inner.language_model.layers[0].register_forward_pre_hook(self._tokens, with_kwargs=True),
-            vision.register_forward_pre_hook(self._passes, with_kwargs=True),
+            decoder_of(model).layers[0].register_forward_pre_hook(self._tokens, with_kwargs=True),
+            entrance.register_forward_pre_hook(self._values),
         ]
 
     def _tokens(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         hidden = args[0] if args else kwargs["hidden_states"]
         self.tokens += hidden.shape[0] * hidden.shape[1]
 
-    def _passes(self, *_: Any) -> None:
-        self.passes += 1
+    def _values(self, _: Any, args: tuple[Any, ...]) -> None:
+        self.values += args[0].numel()
 
     def remove(self) -> None:
         """Stop counting."""
@@ -111,7 +116,7 @@ def bench(name: str, docs: list[dict[str, Any]], folder: Path, device: str) -> d
     stock = type(wrapper).__mro__[1]
     parameters = sum(p.numel() for p in wrapper._model.parameters())
 
-    def requests(ours: bool) -> list[Instance]:
+    def requests(ours: bool, count: int) -> list[Instance]:
         mark = {"benchmark": "caved_or_convinced"} if ours else {}
         arguments = {"max_new_tokens": 1, "temperature": 0, "until": []}
         return [
@@ -121,51 +126,68 @@ def bench(name: str, docs: list[dict[str, Any]], folder: Path, device: str) -> d
                 0,
                 metadata={"task": "task", "doc_id": i, "repeats": 1, **mark},
             )
-            for i, doc in enumerate(docs)
+            for i, doc in enumerate(docs[:count])
         ]
 
-    def timed(run: Callable[[], list[Any]]) -> tuple[float, Counter, list[Any]]:
-        counter = Counter(wrapper._model)
+    def plainly(count: int = len(docs)) -> list[Any]:
+        with untouched_frames(wrapper, remember=False):
+            return stock.generate_until(wrapper, requests(False, count))
+
+    def sharing(count: int = len(docs)) -> list[Any]:
+        return wrapper.generate_until(requests(True, count))
+
+    def timed(run: Callable[[], list[Any]]) -> tuple[float, list[Any]]:
         start = time.perf_counter()
         answers = run()
         if device != "cpu":
             torch.cuda.synchronize()
-        seconds = time.perf_counter() - start
+        return time.perf_counter() - start, answers
+
+    def counted(run: Callable[[], list[Any]]) -> tuple[int, int, int]:
+        counter = Counter(wrapper._model)
+        with FlopCounterMode(display=False) as flops:
+            run()
         counter.remove()
-        return seconds, counter, answers
+        return flops.get_total_flops(), counter.tokens, counter.values
 
-    def plainly() -> list[Any]:
-        with untouched_frames(wrapper):
-            return stock.generate_until(wrapper, requests(False))
-
-    timed(lambda: wrapper.generate_until(requests(True)[:4]))  # warm up: tokenizer tables, kernels
-    plain_s, plain, _ = timed(plainly)
+    plainly(4)  # warm up: kernels, tokenizer tables, the checks of sharing
+    sharing(min(len(docs), 32))
+    plain_s, _ = timed(plainly)
+    shared_s, together = timed(sharing)
     os.environ["CAVED_SHARE"] = "off"
-    _, _, alone = timed(lambda: wrapper.generate_until(requests(True)))
+    alone = sharing()
     os.environ["CAVED_SHARE"] = "on"
-    shared_s, shared, together = timed(lambda: wrapper.generate_until(requests(True)))
+    plain, shared = counted(plainly), counted(sharing)
+    frames = len(docs) * BUDGET  # that the stock wrapper encodes
+    shared_frames = round(frames * shared[2] / plain[2])
     difference = max(
-        abs(torch.tensor(float(a["option_probabilities"][x] * a["option_mass"])).log()
-            - torch.tensor(float(b["option_probabilities"][x] * b["option_mass"])).log()).item()
+        abs(log_mass(a, letter) - log_mass(b, letter))
         for a, b in zip(map(json.loads, alone), map(json.loads, together), strict=True)
-        for x in "AB"
-    )  # fmt: skip
-    tokens_ratio, passes_ratio = plain.tokens / shared.tokens, plain.passes / shared.passes
+        for letter in "AB"
+    )
+    ratio, ideal = plain_s / shared_s, plain[0] / shared[0]
     print(
         f"{name}: {parameters / 1e6:.1f}M parameters, {len(docs)} trials\n"
-        f"  stock  {plain_s:7.2f} s  {plain.tokens:8d} tokens  {plain.passes:4d} vision passes\n"
-        f"  ours   {shared_s:7.2f} s  {shared.tokens:8d} tokens  {shared.passes:4d} vision passes\n"
-        f"  ratio {plain_s / shared_s:.2f}, by counts {tokens_ratio:.2f} (tokens) and {passes_ratio:.2f} (vision); "
-        f"log-probabilities differ by at most {difference:.1e}",
+        f"  stock  {plain_s:7.2f} s  {plain[1]:8d} tokens  {frames:5d} frames  {plain[0] / 1e9:9.1f} GFLOP\n"
+        f"  ours   {shared_s:7.2f} s  {shared[1]:8d} tokens  {shared_frames:5d} frames  {shared[0] / 1e9:9.1f} GFLOP\n"
+        f"  ratio {ratio:.2f}, ideal {ideal:.2f} (reached {ratio / ideal:.0%}; tokens alone {plain[1] / shared[1]:.2f}, "
+        f"frames alone {frames / shared_frames:.2f}); log-probabilities differ by at most {difference:.1e}",
         flush=True,
     )
     return {
-        "ratio": plain_s / shared_s,
-        "ideal_ratio": max(tokens_ratio, passes_ratio),
+        "ratio": ratio,
+        "ideal_ratio": ideal,
         "max_abs_logprob_diff": difference,
         "stock_s": plain_s,
         "ours_s": shared_s,
+        "stock_tokens": plain[1],
+        "ours_tokens": shared[1],
     }
+
+
+def log_mass(response: dict[str, Any], letter: str) -> float:
+    """The log-probability of a letter."""
+    return math.log(response["option_probabilities"][letter] * response["option_mass"])
 
 
 def main() -> None:

@@ -5,15 +5,18 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
 from lmms_eval_tasks import wrapped_models
 from lmms_eval_tasks.letter_tokens import letter_token_ids
-from lmms_eval_tasks.next_token import FirstToken, Rows, frames_received, reading_next_token
+from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
 from lmms_eval_tasks.prompts import wording_of
 from lmms_eval_tasks.readout import read_response, receipt_of, to_response
+from lmms_eval_tasks.received_frames import describe
 from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.time_channel import SeenTime
 
 WORDS = ["<pad>", "<eos>", "A", "B", "Ġ", "ĠA", "AĊ", "x", "y", "z", "AB", "ĠB", "Answer", *map(str, range(10))]
 
@@ -137,33 +140,16 @@ def test_generate_is_itself_again_afterwards(tokenizer):
 
 
 def test_responses_carry_probabilities_and_receipt():
-    first = FirstToken({"A": -1.0, "B": -2.0}, "A", True, 16)
+    first = FirstToken({"A": -1.0, "B": -2.0}, "A", True, None, SeenTime())
+    note = {"frames": 16}
     options = wording_of({"e1_phrase": "a red circle", "e2_phrase": "a blue star", "named_order": "e1_first"}).options(
         "BA"
     )
-    answer = read_response(to_response(first), options, "")
+    answer = read_response(to_response(first, note), options, "")
     assert answer.option == "A" and answer.option_probabilities["A"] == pytest.approx(1 / (1 + 2.718281828**-1))
     assert answer.option_mass == pytest.approx(2.718281828**-1 + 2.718281828**-2)
-    assert receipt_of(to_response(first)) == {"frames": 16, "float32_head": True}
+    assert receipt_of(to_response(first, note)) == {"frames": 16, "float32_head": True}
     assert read_response("B", options, "").option_probabilities is None and receipt_of("B") is None
-
-
-@pytest.mark.parametrize(
-    ("inputs", "model_type", "rows", "frames"),
-    [
-        ({"video_grid_thw": torch.tensor([[8, 4, 4]])}, "qwen2_5_vl", 1, [16]),
-        ({"video_grid_thw": torch.tensor([[8, 4, 4], [7, 4, 4]])}, "qwen2_5_vl", 2, [16, 14]),
-        ({"video_grid_thw": torch.tensor([[8, 4, 4], [8, 4, 4]])}, "qwen2_5_vl", 1, None),
-        ({"pixel_values_videos": torch.zeros(2, 8, 3, 4, 4)}, "llava_onevision", 2, [8, 8]),
-        ({"pixel_values": torch.zeros(32, 3, 4, 4)}, "internvl", 2, [16, 16]),
-        ({"pixel_values": torch.zeros(32, 3, 4, 4)}, "other", 2, None),
-        ({}, "other", 1, None),
-    ],
-)
-def test_frames_are_counted_where_shapes_tell(inputs, model_type, rows, frames):
-    vision = SimpleNamespace(temporal_patch_size=2)
-    model = SimpleNamespace(config=SimpleNamespace(model_type=model_type, vision_config=vision))
-    assert frames_received(model, inputs, rows) == frames
 
 
 class Wrapper:
@@ -173,7 +159,14 @@ class Wrapper:
 
     def __init__(self, tokenizer, spoil=lambda answers: answers):
         self.tokenizer, self.model, self.spoil = tokenizer, make_model(), spoil
-        self.task_dict = {"t": {"s": [{"view": f"v{i % 3}", "budget": 16} for i in range(6)]}}
+        trial = {
+            "frames": [f"f{i}" for i in range(16)],
+            "budget": 16,
+            "time": "withheld",
+            "times_s": [0.0, 7.5],
+            "probe": "p",
+        }
+        self.task_dict = {"t": {"s": [{**trial, "view": f"v{i % 3}"} for i in range(6)]}}
         self.calls = 0
 
     def generate_until(self, requests):
@@ -232,7 +225,9 @@ def test_a_lost_row_stops_the_run(tokenizer, spoil):
 
 
 def test_dropped_frames_stop_the_run(tokenizer, monkeypatch):
-    monkeypatch.setattr("lmms_eval_tasks.next_token.frames_received", lambda _, __, rows: [8] * rows)
+    received = describe(torch.rand(8, 3, 32, 32))
+    monkeypatch.setattr("lmms_eval_tasks.next_token.FrameReader.read", lambda _, __, ___, rows: [received] * rows)
+    monkeypatch.setattr("lmms_eval_tasks.answering.frames_of", lambda _: [Image.new("RGB", (32, 32))] * 16)
     with pytest.raises(RunStopped, match=r"8 frames of 16 reached the model.*num_frames"):
         wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests())
 
@@ -246,7 +241,7 @@ def test_a_wrapper_without_generate_falls_back_to_its_text(tokenizer):
 
 
 def test_rows_name_themselves_once():
-    rows = Rows([FirstToken({"A": 0.0, "B": -9.0}, "A", True, None)])
+    rows = Rows([FirstToken({"A": 0.0, "B": -9.0}, "A", True, None, SeenTime())])
     assert rows.take(" 0000000\n") is rows.read[0]
     assert rows.take("0000000") is None
 

@@ -1,0 +1,115 @@
+"""Whether the frames that a model received are the frames of the trial, and the note of it that goes into the log.
+
+Processors resize and normalise, so received frames are compared by thumbnails, each set scaled to mean 0 and
+deviation 1 in each channel: whatever the normalisation, the n-th received frame must look like the n-th shown one,
+and not more like another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from lmms_eval_tasks.received_frames import ReceivedFrames, thumbnails
+from lmms_eval_tasks.stop import RunStopped
+
+# In deviations of the frames' values. Measured on real footage: resizing to 336 or 384 pixels changes thumbnails by
+# 0.002, without smoothing (Molmo2) by 0.035; mirroring by 1.1 and more, cropping a tenth by 0.5. Two frames that differ
+# by less than the smaller number look the same, and which of them comes first cannot be told.
+_CLOSER = 0.02
+_UNLIKE = 0.2
+REMEDY = (
+    "in --model_args give this wrapper the argument that hands on all {frames} frames as they are, such as "
+    "num_frames={frames}, max_num_frames={frames} or max_frames_num={frames} (an even number, and no fps)"
+)
+
+
+def _standard(values: np.ndarray) -> np.ndarray:
+    """Thumbnails, (n, 3, cells, cells), scaled over all frames to mean 0 and deviation 1 in each channel."""
+    centred = values.astype(np.float64) - values.mean((0, 2, 3), keepdims=True)
+    deviation = centred.std((0, 2, 3), keepdims=True)
+    return np.asarray(centred / np.where(deviation > 0, deviation, 1.0))
+
+
+def _distances(received: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """Root mean square differences, shape (received, shown)."""
+    a, b = (_standard(x).reshape(len(x), -1) for x in (received, shown))
+    return np.asarray(np.sqrt(((a[:, None] - b[None]) ** 2).mean(-1)))
+
+
+def shown_thumbnails(frames: Sequence[Image.Image]) -> np.ndarray:
+    """Thumbnails of the frames of a trial."""
+    stack = np.stack([np.asarray(frame.convert("RGB")) for frame in frames])
+    return thumbnails(torch.from_numpy(stack).permute(0, 3, 1, 2))
+
+
+def received_order(received: ReceivedFrames, shown: np.ndarray) -> list[int]:
+    """For each received frame the place of the shown one that it is: its own place unless another is closer.
+
+    Args:
+        received: what reached the model.
+        shown: thumbnails of the trial's frames.
+    """
+    distances = _distances(received.thumbnails, shown)
+    order = []
+    for place, row in enumerate(distances):
+        nearest = int(row.argmin())
+        same = place < len(row) and row[place] <= row[nearest] + _CLOSER
+        order.append(place if same else nearest)
+    return order
+
+
+def check_frames(received: ReceivedFrames, shown: np.ndarray) -> None:
+    """Compare what a model received with what the trial shows.
+
+    Args:
+        received: what reached the model.
+        shown: thumbnails of the trial's frames.
+
+    Raises:
+        RunStopped: if a frame was dropped, repeated, resampled, reordered or changed beyond recognition.
+    """
+    frames, count = len(shown), received.count
+    order = received_order(received, shown)
+    remedy = REMEDY.format(frames=frames)
+    listed = " ".join(map(str, order[:80]))
+    if count != frames:
+        what = "repeats" if count > frames else "drops"
+        if received.paired and count == frames + 1:
+            remedy = "this model takes frames in pairs: use a task with an even number of frames"
+        elif count % frames == 0:
+            what, remedy = f"cuts each of them into {count // frames} of", "give it max_patches=1 or the like"
+        raise RunStopped(
+            f"{count} frames of {frames} reached the model: its wrapper {what} frames (they are those at {listed}, "
+            f"counted from 0); {remedy}"
+        )
+    if order != list(range(frames)):
+        what = "reorders" if sorted(order) == list(range(frames)) else "repeats or resamples"
+        raise RunStopped(
+            f"the model's wrapper {what} frames: those at {listed} (counted from 0) reached the model in this order; "
+            f"{remedy}"
+        )
+    distances = _distances(received.thumbnails, shown).diagonal()
+    if distances.max() > _UNLIKE:
+        raise RunStopped(
+            f"frame {int(distances.argmax())} does not reach the model as it is shown (cropped, mirrored or replaced, "
+            "or its channels are exchanged): look at what arrives with `caved probe-model`, and change the arguments "
+            "of the wrapper that crop or pad"
+        )
+
+
+def receipt(received: ReceivedFrames | None, time: dict[str, Any]) -> dict[str, Any]:
+    """The note for the log, of frames that were checked; `frames` is None where the model's inputs do not tell."""
+    if received is None:
+        return {"frames": None, "order": None, "size_px": None, "digest": None, "time": time}
+    return {
+        "frames": received.count,
+        "order": "as shown",
+        "size_px": list(received.size_px),
+        "digest": received.digest,
+        "time": time,
+    }

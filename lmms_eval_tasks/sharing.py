@@ -1,0 +1,91 @@
+"""Sharing work between prompts: allowed as long as it proves to change nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from loguru import logger
+
+from lmms_eval_tasks.language_inputs import language_inputs
+from lmms_eval_tasks.shared_prefix import SharedPrefix
+from lmms_eval_tasks.switches import SHARE
+from lmms_eval_tasks.vision_memo import VisionMemo, frames_encoded_once
+
+_CHECKS = 2  # requests of each kind that are computed both ways
+_LIKELY = 1e-3  # entries of at least this probability are compared
+_TOLERANCE = {torch.float32: 1e-4}  # of log-probabilities
+_TOLERANCE_HALF = 0.25  # bfloat16 keeps about three digits, and sums in another order
+
+
+@dataclass
+class Sharing:
+    """Sharing that proves itself on the first requests of a model, and gives up at the first sign of a difference."""
+
+    prefix: SharedPrefix = field(default_factory=SharedPrefix)
+    frames: VisionMemo = field(default_factory=VisionMemo)
+    active: bool = True
+    checked: Counter[str] = field(default_factory=Counter)  # requests that were computed both ways, by kind
+    largest_difference: float = 0.0  # of log-probabilities, between shared and plain, where both were computed
+    _kind: str = ""  # of the last request
+
+    @property
+    def wants_check(self) -> bool:
+        """Whether the last request should be computed without sharing as well."""
+        return self.active and self.checked[self._kind] < _CHECKS
+
+    def forget(self) -> None:
+        """Free what is kept of the last probe."""
+        self.prefix.forget()
+        self.frames.forget()
+
+    @torch.no_grad()
+    def logits(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor | None:
+        """Logits of the next token, shape (1, vocabulary); None where sharing is not possible or not wanted.
+
+        Args:
+            model: a transformers model that generates.
+            inputs: what its `generate` was called with.
+        """
+        if not self.active or not _single(inputs):
+            return None
+        try:
+            with frames_encoded_once(model, self.frames):
+                prompt = language_inputs(model, inputs)
+            before = self.prefix.spared_tokens
+            logits = self.prefix.next_token_logits(model, prompt)
+        except Exception as error:  # a model that cannot be run in parts is run as a whole
+            self._give_up(f"its prompts cannot be continued ({type(error).__name__}: {str(error)[:200]})")
+            return None
+        spared = self.prefix.spared_tokens > before
+        self._kind = "computed whole" if not spared else "words differ" if self.frames.repeated else "frames differ"
+        return logits
+
+    def check(self, shared: torch.Tensor, plain: torch.Tensor) -> None:
+        """Compare both ways for one request; differing too much ends sharing."""
+        a, b = (torch.log_softmax(x.float(), -1) for x in (shared, plain))
+        likely = b >= torch.log(torch.tensor(_LIKELY))
+        difference = float((a - b).abs()[likely].max())
+        self.largest_difference = max(self.largest_difference, difference)
+        self.checked[self._kind] += 1
+        if not difference <= _TOLERANCE.get(plain.dtype, _TOLERANCE_HALF):  # NaN fails too
+            self._give_up(f"sharing changes log-probabilities by {difference:.2g}")
+        elif self.checked[self._kind] == _CHECKS:
+            logger.info(
+                f"prompts of a probe share what they have in common; where {self._kind}, log-probabilities differ by at "
+                f"most {difference:.2g} from computing each prompt alone ({SHARE}=off does that)"
+            )
+
+    def _give_up(self, reason: str) -> None:
+        self.active = False
+        self.forget()
+        logger.warning(f"each prompt is computed alone, which takes longer: {reason}")
+
+
+def _single(inputs: dict[str, Any]) -> bool:
+    """Whether a call holds one prompt, without padding."""
+    given = inputs.get("inputs_embeds", inputs.get("input_ids"))
+    mask = inputs.get("attention_mask")
+    return given is not None and given.shape[0] == 1 and (mask is None or bool(mask.all()))

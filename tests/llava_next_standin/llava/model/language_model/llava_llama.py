@@ -1,0 +1,5 @@
+from transformers import LlamaConfig
+
+
+class LlavaConfig(LlamaConfig):
+    model_type = "llava_llama"

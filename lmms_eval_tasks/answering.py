@@ -17,20 +17,22 @@ import numpy as np
 from loguru import logger
 from tqdm import tqdm
 
+from lmms_eval_tasks.answer_store import open_store, run_facts
+from lmms_eval_tasks.answering_served import read_served
 from lmms_eval_tasks.llava_next_package import handing_frames
 from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
 from lmms_eval_tasks.processed_once import replaced
 from lmms_eval_tasks.readout import to_response
 from lmms_eval_tasks.receipts import check_frames, receipt, shown_thumbnails
-from lmms_eval_tasks.requests import document_of, once_each, parts
+from lmms_eval_tasks.requests import LETTERS, Finished, document_of, key_of, once_each, parts
+from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.sharing import Sharing
 from lmms_eval_tasks.stop import RunStopped
-from lmms_eval_tasks.switches import READOUT, reads_probabilities, shares_prefixes
+from lmms_eval_tasks.switches import ANSWERS, READOUT, reads_probabilities, shares_prefixes
 from lmms_eval_tasks.time_channel import check_time
 from lmms_eval_tasks.untouched_frames import untouched_frames
 from lmms_eval_tasks.visuals import frames_of
 
-LETTERS = ("A", "B")
 _SHARING = "_caved_sharing"  # attribute of a wrapper: what was proven for its model holds for later requests
 
 
@@ -132,10 +134,12 @@ def _probe_of(wrapper: Any, part: Sequence[Any]) -> tuple[Any, ...]:
     return document["probe"], document["budget"]
 
 
-def _read(wrapper: Any, base: Any, requests: Sequence[Any], tokenizer: Any, bar: tqdm[Any]) -> list[str] | None:
-    """Responses with probabilities; None if the wrapper does not end in transformers' `generate`."""
+def read_locally(wrapper: Any, base: Any, requests: Sequence[Any], tokenizer: Any, finished: Finished) -> bool:
+    """Answer requests with a model of this process; False if its wrapper does not end in transformers' `generate`.
+
+    `finished` is called with requests and responses as soon as they are there.
+    """
     sharing, checks = _sharing_of(wrapper), Checks()
-    responses: dict[int, str] = {}
     probe: tuple[Any, ...] | None = None
     try:
         with _without_bars(base), reading_next_token(tokenizer, LETTERS, sharing) as rows:
@@ -145,14 +149,13 @@ def _read(wrapper: Any, base: Any, requests: Sequence[Any], tokenizer: Any, bar:
                     probe = _probe_of(wrapper, part)
                 answers = base.generate_until(wrapper, part)
                 if not rows.read and not rows.failures:
-                    return None
-                for request, answer in zip(part, answers, strict=True):
-                    responses[id(request)] = _take(wrapper, rows, request, answer, checks)
-                bar.update(len(part))
+                    return False
+                pairs = zip(part, answers, strict=True)
+                finished([(request, _take(wrapper, rows, request, answer, checks)) for request, answer in pairs])
     finally:
         if sharing is not None:
             sharing.forget()
-    return [responses[id(request)] for request in requests]
+    return True
 
 
 def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
@@ -166,18 +169,40 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
     Raises:
         RunStopped: if an answer was lost, or other frames reached the model than a trial shows.
     """
-    tokenizer = tokenizer_of(wrapper) if reads_probabilities() else None
-    with untouched_frames(wrapper, shares_prefixes()), handing_frames(wrapper, requests) as requests:
-        if tokenizer is None:
+    share = shares_prefixes()
+    with untouched_frames(wrapper, share), handing_frames(wrapper, requests) as requests:
+        tokenizer, served = tokenizer_of(wrapper), serves(wrapper)
+        if not reads_probabilities() or (tokenizer is None and not served):
             return list(base.generate_until(wrapper, list(requests)))
         distinct, stands_for = once_each(wrapper, requests)
-        quiet = getattr(wrapper, "rank", 0) != 0
-        with tqdm(total=len(distinct), desc="Model Responding", unit=" request", disable=quiet) as bar:
-            responses = _read(wrapper, base, distinct, tokenizer, bar)
-        if responses is None:
-            logger.warning(
-                f"{base.__name__} does not end in transformers' generate: its text is read, and there are no "
-                "confidence rates"
+        facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
+        rank = int(getattr(wrapper, "rank", 0))
+        store = open_store(facts, rank)
+        keys = {id(r): (document_of(wrapper, r)["release"], *key_of(wrapper, r)) for r in distinct}
+        todo = [request for request in distinct if store.get(keys[id(request)]) is None]
+        if len(todo) < len(distinct):
+            logger.info(
+                f"{len(distinct) - len(todo)} of {len(distinct)} requests were answered by an earlier run, kept in "
+                f"{store.folder} ({ANSWERS}=off computes them anew)"
             )
+        with tqdm(
+            total=len(distinct), initial=len(distinct) - len(todo), desc="Model Responding", unit=" request",
+            disable=rank != 0,
+        ) as bar:  # fmt: skip
+
+            def finished(pairs: Sequence[tuple[Any, str]]) -> None:
+                store.add([(keys[id(request)], response) for request, response in pairs])
+                bar.update(len(pairs))
+
+            if served:
+                why_not = read_served(wrapper, base, todo, finished)
+            else:
+                ends_there = read_locally(wrapper, base, todo, tokenizer, finished)
+                why_not = None if ends_there else "it does not end in transformers' generate"
+        if why_not is not None:
+            logger.warning(f"the text of {base.__name__} is read, and there are no confidence rates: {why_not}")
             return list(base.generate_until(wrapper, list(requests)))
+        responses = [store.get(keys[id(request)]) for request in distinct]
+        if served:  # another model may stand behind the same address next time
+            store.discard()
     return [responses[place] for place in stands_for]

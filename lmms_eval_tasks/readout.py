@@ -26,6 +26,13 @@ def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
     )
 
 
+def served_to_response(reading: str, receipt: Mapping[str, Any]) -> str:
+    """What was read from a served model as the response that the harness logs."""
+    fields = json.loads(reading)
+    kept = (_MARK, "text", "option_probabilities", "option_mass", "option_probability_bound", "unreadable")
+    return json.dumps({**{name: fields[name] for name in kept}, "receipt": dict(receipt)})
+
+
 def receipt_of(response: str) -> dict[str, Any] | None:
     """What is known to have reached the model; None for text, which tells nothing of it."""
     return dict(json.loads(response)["receipt"]) if _is_readout(response) else None
@@ -43,7 +50,12 @@ def read_response(response: str, options: Sequence[Option], prompt: str) -> Answ
     """
     if _is_readout(response):
         fields = json.loads(response)
+        mass = float(fields["option_mass"])
+        if fields.get("unreadable"):
+            return Answer("unparseable", option_mass=mass, rule=str(fields["unreadable"]))
         probabilities = {o.letter: float(fields["option_probabilities"][o.letter]) for o in options}
         option = max(probabilities, key=lambda letter: probabilities[letter])
-        return Answer("answered", option, probabilities, float(fields["option_mass"]), "next-token probabilities")
+        bound = fields.get("option_probability_bound")
+        rule = "next-token probabilities" if bound is None else "top log-probabilities"
+        return Answer("answered", option, probabilities, mass, rule, None if bound is None else float(bound))
     return read_answer(response, options, prompt)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 PART = 64  # requests handed on at a time where probes are not kept together
+LETTERS = ("A", "B")  # of the options
+Finished = Callable[[Sequence[tuple[Any, str]]], None]  # takes requests with their responses
 
 
 def is_ours(request: Any) -> bool:
@@ -19,8 +21,9 @@ def document_of(wrapper: Any, request: Any) -> Any:
     return wrapper.task_dict[task][split][doc_id]
 
 
-def request_key(document: Any, prompt: str) -> tuple[str, ...]:
+def key_of(wrapper: Any, request: Any) -> tuple[str, ...]:
     """What an answer depends on: frames in their order, prompt, and times where a model is told them."""
+    document, prompt = document_of(wrapper, request), str(request.args[0])
     times = [f"{t:.6f}" for t in document["times_s"]] if document["time"] != "withheld" else []
     return (document["view"], prompt, document["time"], *times)
 
@@ -35,7 +38,7 @@ def once_each(wrapper: Any, requests: Sequence[Any]) -> tuple[list[Any], list[in
     first: list[Any] = []
     stands_for = []
     for request in requests:
-        key = request_key(document_of(wrapper, request), str(request.args[0]))
+        key = key_of(wrapper, request)
         if key not in places:
             places[key] = len(first)
             first.append(request)

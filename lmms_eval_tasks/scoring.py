@@ -13,7 +13,6 @@ from lmms_eval_tasks.readout import read_response, receipt_of
 from metrics.deference import PHASES, deference_warnings, measure_deference
 from metrics.trial import Trial
 
-TASK = "caved_or_convinced"
 _FRAME_ID_CHARACTERS = 16  # of 64, in the log: enough to tell any two frames apart
 Aggregate = Callable[[Sequence[Trial]], "float | str"]
 
@@ -22,7 +21,7 @@ def trial_of(doc: Mapping[str, Any], response: str) -> Trial:
     """The trial that a document and a response make."""
     options = wording_of(doc).options(doc["letters"])
     return Trial(
-        task=TASK,
+        task=doc["task"],
         release=doc["release"],
         release_probes=doc["release_probes"],
         probe=doc["probe"],
@@ -81,7 +80,7 @@ def unparseable(trials: Sequence[Trial]) -> float | str:
     """The share of responses that say nothing readable; logs what a reader of the numbers must know."""
     for phase in PHASES:
         for warning in deference_warnings(measure_deference(trials, phase, resamples=0)):
-            logger.warning(f"{TASK}: {warning}")
+            logger.warning(f"{trials[0].task}: {warning}")
     return sum(t.answer.outcome == "unparseable" for t in trials) / len(trials) if trials else "N/A"
 
 

@@ -10,6 +10,7 @@ from metrics.trial import Time
 READOUT = "CAVED_READOUT"
 SHARE = "CAVED_SHARE"
 TIME = "CAVED_TIME"
+ANSWERS = "CAVED_ANSWERS"
 TIMES: tuple[Time, ...] = ("withheld", "native", "text")
 
 

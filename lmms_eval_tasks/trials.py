@@ -21,7 +21,14 @@ from metrics.trial import Claim, Letters, Time
 from stimuli_builder.release_schema import StoredProbe, StoredView, row_hash
 
 LETTERS: tuple[Letters, Letters] = ("AB", "BA")
+TASK = "caved_or_convinced"
+PRIMARY_BUDGET = 16
 MAIN_CLAIMS: tuple[Claim, ...] = ("none", "strong")
+
+
+def task_name(budget: int) -> str:
+    """The name of the main task at a budget; 16 is primary and has the plain name."""
+    return TASK if budget == PRIMARY_BUDGET else f"{TASK}_k{budget}"
 
 
 def view_digest(frames: Sequence[str]) -> str:
@@ -35,6 +42,7 @@ def _documents(
     probe = stored.probe
     return [
         {
+            "task": task_name(probe.timing.budget),
             "release": release,
             "release_probes": release_probes,
             "probe": probe.probe,

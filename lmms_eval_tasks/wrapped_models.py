@@ -42,7 +42,17 @@ def _wrapped(kind: str, model_id: str) -> type:
     def generate_until(self: Any, requests: list[Any]) -> list[Any]:
         return _generate_until(base, self, requests)
 
-    body = {"generate_until": generate_until, "__doc__": base.__doc__, "__module__": base.__module__}
+    def create_from_arg_string(cls: Any, arg_string: str, additional_config: dict[str, Any] | None = None) -> Any:
+        wrapper = base.create_from_arg_string.__func__(cls, arg_string, additional_config)
+        wrapper._caved_arguments = arg_string  # part of what names finished answers
+        return wrapper
+
+    body = {
+        "generate_until": generate_until,
+        "create_from_arg_string": classmethod(create_from_arg_string),
+        "__doc__": base.__doc__,
+        "__module__": base.__module__,
+    }
     return type(base.__name__, (base,), body)
 
 

@@ -45,6 +45,9 @@ class Deference:
     missing: int  # trials that the log should have and does not
     identical_twins: bool  # all twins were the same request
     unstable: int  # twins that were the same request and got different answers
+    time: str  # what models were told of the times of frames
+    probability_bound: float | None  # largest error of an option probability that a server leaves open
+    unseen: int  # trials with probabilities whose frames could not be read back from the model
 
 
 def _score(reading: Reading, order: Order, confidence: bool) -> float | None:
@@ -124,7 +127,7 @@ def measure_deference(
     phase: str,
     claim: str = "strong",
     arm: str = "intact",
-    time: str = "withheld",
+    time: str | None = None,
     resamples: int = RESAMPLES,
 ) -> Deference:
     """S, C, J and J0 of one phase, from the trials of one run at one budget.
@@ -134,15 +137,17 @@ def measure_deference(
         phase: `on_grid` or `in_gap`.
         claim: strength of the claim behind S, C and J.
         arm: which arm's views.
-        time: which time channel.
+        time: which time channel; None for the one that all trials have.
         resamples: of the bootstrap behind the intervals; 0 leaves intervals out.
 
     Raises:
-        ValueError: if the trials mix releases or budgets, or contradict each other.
+        ValueError: if the trials mix releases, budgets or time channels, or contradict each other.
     """
     trials = list(trials)
-    chosen = [t for t in trials if t.phase == phase and t.arm == arm and t.time == time and t.claim in ("none", claim)]
-    for name in ("release", "budget"):
+    chosen = [
+        t for t in trials if t.phase == phase and t.arm == arm and time in (None, t.time) and t.claim in ("none", claim)
+    ]
+    for name in ("release", "budget", "time"):
         values = sorted({str(getattr(t, name)) for t in chosen})
         if len(values) > 1:
             raise ValueError(f"trials of several {name}s cannot share a table: {', '.join(values)}")
@@ -156,6 +161,7 @@ def measure_deference(
     confident = _estimates(claimed, unclaimed, True, constant, resamples) if has_confidence else {}
     responses = sum(2 - r.missing for r in readings)
     known = [r for r in readings if r.hard is not None]
+    bounds = [b for t in chosen if (b := t.answer.option_probability_bound) is not None]
     return Deference(
         phase=phase,
         claim=claim,
@@ -172,6 +178,9 @@ def measure_deference(
         missing=_missing_trials(readings, next((t.release_probes for t in trials), 0)),
         identical_twins=identical,
         unstable=unstable,
+        time=chosen[0].time if chosen else time or "withheld",
+        probability_bound=max(bounds) if bounds else None,
+        unseen=sum(t.receipt is not None and t.receipt.get("frames") is None for t in chosen),
     )
 
 
@@ -213,6 +222,17 @@ def deference_warnings(result: Deference) -> list[str]:
             f"{name}: only {result.option_mass:.1%} of the first token's probability lies on the option letters: the "
             "model would rather begin with something else, and its preference between letters means little; compare "
             "with its text (CAVED_READOUT=text)"
+        )
+    if result.probability_bound is not None and result.probability_bound > 0.01:
+        warnings.append(
+            f"{name}: the server tells the likeliest tokens only, which leaves option probabilities open by up to "
+            f"{result.probability_bound:.3f}: confidence rates are middles of such intervals; run the model locally "
+            "for exact ones"
+        )
+    if result.unseen:
+        warnings.append(
+            f"{name}: for {result.unseen} trials it is not known which frames reached the model; look at what arrives "
+            "with `caved probe-model`"
         )
     if result.unstable:
         warnings.append(

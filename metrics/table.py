@@ -53,7 +53,7 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
     first = run.trials[0]
     probes = len({t.probe for t in run.trials})
     heading = f"{run.task}: {run.model}" + (f" ({run.model_args})" if run.model_args else "")
-    facts = f"release {first.release[:16]}, {probes} probes, k = {first.budget}"
+    facts = f"release {first.release[:16]}, {probes} probes, k = {first.budget}, frame times {first.time}"
     warnings = [*run.problems, *(w for result in results for w in deference_warnings(result))]
     notes = [
         f"95 % intervals: percentile bootstrap over probes ({RESAMPLES} resamples, seed {SEED})"

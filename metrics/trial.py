@@ -30,6 +30,7 @@ class Answer:
     option_probabilities: Mapping[str, float] | None = None  # over the options, sum 1; None from text alone
     option_mass: float | None = None  # probability of any option at all, where it was read
     rule: str = ""  # which rule of the reader decided, for those who check
+    option_probability_bound: float | None = None  # largest error, where a server tells likely tokens only
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:

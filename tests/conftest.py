@@ -13,6 +13,7 @@ from stimuli_builder.procedural import procedural_catalogue
 from stimuli_builder.release import Release
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ["CAVED_ANSWERS"] = "off"  # tests must compute what they compare
 CLIPS = Path(__file__).resolve().parents[2] / "shared" / "clips"
 
 

@@ -161,6 +161,7 @@ class Wrapper:
         self.tokenizer, self.model, self.spoil = tokenizer, make_model(), spoil
         trial = {
             "frames": [f"f{i}" for i in range(16)],
+            "release": "r",
             "budget": 16,
             "time": "withheld",
             "times_s": [0.0, 7.5],
@@ -269,4 +270,4 @@ def test_wrapped_classes_look_like_the_shipped_ones():
     ours = get_model("qwen2_5_vl")
     assert ours is not Qwen2_5_VL and issubclass(ours, Qwen2_5_VL)
     assert (ours.__module__, ours.__name__, ours.is_simple) == (Qwen2_5_VL.__module__, Qwen2_5_VL.__name__, False)
-    assert {n for n in vars(ours) if not n.startswith(("__", "_abc"))} == {"generate_until"}
+    assert {n for n in vars(ours) if not n.startswith(("__", "_abc"))} == {"generate_until", "create_from_arg_string"}

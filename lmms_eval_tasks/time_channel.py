@@ -21,7 +21,8 @@ _PER_SECOND = 1000  # frame indices are handed on as whole milliseconds
 _TAIL = 40  # characters before the first frame in which its stamp would stand
 # How processors write a stamp between their marks for frames: `<3.2 seconds>` (Qwen3-VL), `3.2 ` (Molmo2).
 _STAMP = re.compile(r" ?<\d+\.\d+ seconds>|(?:^|(?<=>)) ?\d+\.\d+ (?=<)")
-_NUMBER = re.compile(r"\d+\.\d+|\d+:\d\d")
+_LABEL = re.compile(r"\S*\d\S*(?: seconds>)?$")
+_NUMBER = re.compile(r"\d+:\d\d(?:\.\d+)?|\d+\.\d+")
 _VISUAL_TOKENS = (
     *("image_token_id", "video_token_id", "image_token_index", "video_token_index", "image_patch_id"),
     *("image_end_token_id", "image_start_token_id", "frame_start_token_id", "frame_end_token_id"),
@@ -43,8 +44,11 @@ class SeenTime:
 
     def to_json(self, channel: str) -> dict[str, Any]:
         """The note for the receipt."""
-        beside = list(self.beside_frames) if any(self.beside_frames) else None
-        return {"channel": channel, "beside_frames": beside, "seconds_per_pair": self.seconds_per_pair}
+        return {
+            "channel": channel,
+            "beside_frames": list(self.beside_frames) or None,
+            "seconds_per_pair": self.seconds_per_pair,
+        }
 
 
 def _seconds(text: str) -> float:
@@ -108,12 +112,13 @@ def seen_time(model: Any, tokenizer: Any, tokens: Sequence[int], inputs: Mapping
                 texts.append(text)
             start = place + 1
     beside = [text.strip() for text in texts]
-    if beside:
-        lines = beside[0].splitlines()
-        beside[0] = lines[-1][-_TAIL:] if lines and len(texts) > 1 and any(beside[1:]) else ""
+    if beside:  # what stands before the first frame is mostly the rest of the prompt
+        label = _LABEL.search(beside[0].splitlines()[-1][-_TAIL:]) if beside[0] else None
+        beside = [label[0], *beside[1:]] if label else beside[1:]
+    beside = [text for text in beside if text]
     spacing = inputs.get("second_per_grid_ts")
     per_pair = float(spacing[row]) if spacing is not None and len(spacing) > row else None
-    return SeenTime(tuple(beside) if any(beside) else (), per_pair)
+    return SeenTime(tuple(beside), per_pair)
 
 
 def check_time(seen: SeenTime, channel: str, times_s: Sequence[float]) -> str | None:

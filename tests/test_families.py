@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 ROUTES = {
     "qwen2_5_vl": ("qwen2_5_vl", "device=cpu,device_map=cpu,min_pixels=3136"),
-    "qwen3_vl": ("qwen3_vl", "device=cpu,device_map=cpu"),
+    "qwen3_vl": ("qwen3_vl", "device=cpu,device_map=cpu,min_pixels=3136"),
     "internvl": ("internvl_hf", "device=cpu,device_map=cpu"),
     "llava_onevision": ("llava_hf", "device=cpu,device_map=cpu"),
     "llava_next_video": ("llava_hf", "device=cpu,device_map=cpu"),

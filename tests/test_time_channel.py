@@ -1,0 +1,133 @@
+"""What models are told of the times of their frames: nothing, the truth by their own channel, or the truth as text."""
+
+import json
+
+import pytest
+from test_families import instances, load
+
+from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.time_channel import SeenTime, check_time, stamps_withheld, video_metadata
+from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
+
+TIMES = (3.25, 10.75, 18.25, 25.75)
+
+
+class Processor:
+    """One that writes stamps as two families do."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def replace_video_token(self, *_args, **_kwargs):
+        return self.text
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        (
+            "<0.3 seconds><|vision_start|><|video_pad|><|vision_end|><12.5 seconds><|vision_start|><|video_pad|><|vision_end|>",
+            "<|vision_start|><|video_pad|><|vision_end|><|vision_start|><|video_pad|><|vision_end|>",
+        ),
+        (
+            "0.0 <frame_start><im_patch><frame_end> 107.5 <frame_start><im_patch><frame_end>",
+            "<frame_start><im_patch><frame_end><frame_start><im_patch><frame_end>",
+        ),
+        (
+            "Frame1: <img><IMG_CONTEXT></img>\nFrame2: <img></img>",
+            "Frame1: <img><IMG_CONTEXT></img>\nFrame2: <img></img>",
+        ),
+        ("<video><video>", "<video><video>"),
+    ],
+)
+def test_stamps_are_taken_out_and_nothing_else(written, left):
+    processor = Processor(written)
+    with stamps_withheld(processor):
+        assert processor.replace_video_token({}, 0) == left
+    assert processor.replace_video_token({}, 0) == written and "replace_video_token" not in vars(processor)
+
+
+def test_metadata_tells_times_to_the_millisecond():
+    metadata = video_metadata(TIMES)
+    assert [i / metadata["fps"] for i in metadata["frames_indices"]] == list(TIMES)
+    # Qwen2.5-VL takes its spacing from the share of frames that were sampled.
+    assert metadata["total_num_frames"] / metadata["fps"] / len(TIMES) == 7.5 and metadata["duration"] == 30.0
+    assert video_metadata([2.0])["frames_indices"] == [2000]
+
+
+@pytest.mark.parametrize(
+    ("seen", "channel", "outcome"),
+    [
+        (SeenTime(), "withheld", None),
+        (SeenTime(("Frame1:", "Frame2:")), "withheld", None),
+        (SeenTime(("<0.3 seconds>", "<1.2 seconds>")), "withheld", "holds time stamps"),
+        (SeenTime(("0:03", "0:11")), "text", "holds time stamps"),
+        (SeenTime((), 1.0), "withheld", None),
+        (SeenTime((), 15.0), "native", None),
+        (SeenTime(("<7.0 seconds>", "<22.0 seconds>"), 2.0), "native", None),
+        (SeenTime(("3.2", "10.8", "18.2", "25.8")), "native", None),
+        (SeenTime(("0:03.2", "0:10.8", "0:18.2", "0:25.8")), "native", None),
+        (SeenTime(("0.0", "0.5", "1.0", "1.5")), "native", RunStopped),
+        (SeenTime(("3.2", "10.8", "18.2")), "native", RunStopped),
+        (SeenTime(("Frame1:", "Frame2:")), "native", RunStopped),
+        (SeenTime((), 1.0), "native", RunStopped),
+        (SeenTime(), "native", RunStopped),
+    ],
+)
+def test_what_was_seen_is_compared_with_what_was_asked_for(seen, channel, outcome):
+    if outcome is RunStopped:
+        with pytest.raises(RunStopped, match="time: native"):
+            check_time(seen, channel, TIMES)
+    elif outcome is None:
+        assert check_time(seen, channel, TIMES) is None
+    else:
+        assert outcome in check_time(seen, channel, TIMES)
+
+
+# What stands beside the frames with times withheld, and with true ones.
+LABELS = {"internvl": [f"Frame{i}:" for i in range(1, 9)]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "family", ["qwen2_5_vl", "qwen3_vl", "internvl", "llava_onevision", "llava_next_video", "molmo2"]
+)
+def test_each_family_is_told_what_was_asked_for(family, release, tmp_path, monkeypatch):
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    probe = release.probes(8)[0]
+    docs = [d for time in ("withheld", "text", "native") for d in probe_documents(probe, MAIN_CLAIMS, "", 1, time)]
+    for doc in docs:
+        doc["release"] = release.info.digest
+    wrapper = load(family, tmp_path, docs)
+    mine = {"benchmark": "caved_or_convinced"}
+    half = [i for i in instances(docs, mine) if docs[i.args[3]]["time"] != "native"]
+    responses = [json.loads(r) for r in wrapper.generate_until(half)]
+    times = {doc["time"]: r["receipt"]["time"] for doc, r in zip(docs, responses, strict=False)}
+    for channel in ("withheld", "text"):
+        assert times[channel]["channel"] == channel and times[channel]["beside_frames"] == LABELS.get(family)
+    said = prompt_text(next(d for d in docs if d["time"] == "text"))
+    assert f"taken at {probe.views[0].times_s[0]:.2f} s, " in said and "taken at" not in prompt_text(docs[0])
+    changed = [
+        a["option_probabilities"] != b["option_probabilities"]
+        for a, b in zip(responses[:16], responses[16:], strict=True)
+    ]
+    assert all(changed)
+
+    native = [i for i in instances(docs, mine) if docs[i.args[3]]["time"] == "native"]
+    if family in ("internvl", "llava_onevision", "llava_next_video"):
+        with pytest.raises(RunStopped, match="no channel of its own"):
+            wrapper.generate_until(native)
+        return
+    told = [json.loads(r) for r in wrapper.generate_until(native)]
+    for instance, response in zip(native, told, strict=True):
+        true = docs[instance.args[3]]["times_s"]
+        note = response["receipt"]["time"]
+        if family == "molmo2":
+            assert note["beside_frames"] == [f"{t:.1f}" for t in true]
+        elif family == "qwen3_vl":
+            pairs = [(a + b) / 2 for a, b in zip(true[::2], true[1::2], strict=True)]
+            assert note["beside_frames"] == [f"<{t:.1f} seconds>" for t in pairs]
+        else:
+            assert note["seconds_per_pair"] == pytest.approx(2 * (true[1] - true[0]), abs=0.01)
+    assert any(a["option_probabilities"] != b["option_probabilities"] for a, b in zip(responses, told, strict=False))

@@ -132,11 +132,11 @@ class AnswerStore:
 
 def _read(path: Path) -> dict[str, str]:
     answers = {}
-    for line in path.read_bytes().split(b"\n"):
+    for line in path.read_bytes().split(b"\n")[:-1]:  # what no line break ends was being written
         try:
             entry = json.loads(line)
             answers[str(entry["key"])] = str(entry["answer"])
-        except (ValueError, KeyError, TypeError):  # the line at which a run was killed
+        except (ValueError, KeyError, TypeError):
             continue
     return answers
 

@@ -6,6 +6,7 @@ would say first is read instead of what it would generate.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -177,7 +178,7 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
         distinct, stands_for = once_each(wrapper, requests)
         facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
         rank = int(getattr(wrapper, "rank", 0))
-        store = open_store(facts, rank)
+        store = open_store(facts, int(os.environ.get("RANK", "0")))  # wrappers call themselves 0 on every rank
         keys = {id(r): (document_of(wrapper, r)["release"], *key_of(wrapper, r)) for r in distinct}
         todo = [request for request in distinct if store.get(keys[id(request)]) is None]
         if len(todo) < len(distinct):

@@ -44,6 +44,7 @@ def lmms_eval(
     """`lmms-eval ...` in a fresh process, logging below `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     env = {k: v for k, v in os.environ.items() if k != "CAVED_RELEASE"}
+    env["CAVED_ANSWERS"] = str(folder / "answers")
     env.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", HF_DATASETS_CACHE=str(folder / "datasets"))
     env.update({"CAVED_RELEASE": str(release)} if release else {}, **(environment or {}))
     command = [*launcher] or [str(Path(sys.executable).with_name("lmms-eval"))]

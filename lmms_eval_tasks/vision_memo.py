@@ -64,12 +64,11 @@ class VisionMemo:
             found.append(next((n for n in candidates if torch.equal(self._inputs[n], slot)), None))
         return found
 
-    def add(self, slot: torch.Tensor, output: dict[str, Any]) -> int:
-        """Keep a slot with its output; its number."""
+    def add(self, slot: torch.Tensor, output: dict[str, Any]) -> None:
+        """Keep a slot with its output."""
         self._by_sample.setdefault(_sample(slot), []).append(len(self._inputs))
         self._inputs.append(slot.clone())
         self._outputs.append(output)
-        return len(self._inputs) - 1
 
     def recall(self, numbers: list[int]) -> list[dict[str, Any]]:
         """The outputs of slots by number, which make up one call."""
@@ -90,6 +89,16 @@ class VisionMemo:
 def _sample(slot: torch.Tensor) -> tuple[float, ...]:
     step = max(1, slot.numel() // _SAMPLED)
     return (float(slot.reshape(-1)[::step].double().sum()), *slot.shape)
+
+
+def _first_of_equals(slots: torch.Tensor, places: list[int]) -> list[int]:
+    """Those of some slots that are equal to none before them: a still background repeats within a view."""
+    seen: dict[tuple[float, ...], list[int]] = {}
+    for place in places:
+        alike = seen.setdefault(_sample(slots[place]), [])
+        if not any(torch.equal(slots[place], slots[other]) for other in alike):
+            alike.append(place)
+    return sorted(place for alike in seen.values() for place in alike)
 
 
 def _split(output: Any, count: int, layers: set[int] | None) -> list[dict[str, Any]]:
@@ -143,7 +152,7 @@ def frames_encoded_once(model: Any, memo: VisionMemo) -> Iterator[None]:
         count = len(pixels) if grid is None else int(grid[:, 0].sum())
         slots = pixels.reshape(count, -1, *pixels.shape[1:])
         numbers = memo.known(slots)
-        new = [i for i, number in enumerate(numbers) if number is None]
+        new = _first_of_equals(slots, [i for i, number in enumerate(numbers) if number is None])
         if new:
             chosen = slots[new].flatten(0, 1)
             changed = dict(kwargs) if name is None else {**kwargs, name: chosen}
@@ -152,7 +161,8 @@ def frames_encoded_once(model: Any, memo: VisionMemo) -> Iterator[None]:
                 changed["grid_thw"] = one.repeat(len(new), 1)
             out = forward(*((chosen, *args[1:]) if name is None else args), **changed)
             for i, part in zip(new, _split(out, len(new), layers), strict=True):
-                numbers[i] = memo.add(slots[i], {"": type(out), **part})
+                memo.add(slots[i], {"": type(out), **part})
+            numbers = memo.known(slots)
         memo.encoded += len(new)
         memo.spared += count - len(new)
         parts = memo.recall([number for number in numbers if number is not None])

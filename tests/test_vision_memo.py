@@ -52,7 +52,7 @@ def test_memory_gives_what_the_encoder_gives_and_runs_it_on_new_frames_only(make
     tower = vision_tower(model)
     tower.register_forward_pre_hook(lambda *_: calls.append(1))
     with torch.no_grad():
-        for frames, new in (((a, b, c), 3), ((a, c, b), 0), ((a, d, a), 1), ((a, d, a), 0)):
+        for frames, new in (((a, b, c), 3), ((a, c, b), 0), ((d, d, a), 1), ((a, d, a), 0), ((a, d, a), 0)):
             pixels = torch.stack(frames)
             plain = model.features(pixels)
             before = memo.encoded
@@ -65,7 +65,7 @@ def test_memory_gives_what_the_encoder_gives_and_runs_it_on_new_frames_only(make
         nearly[1].view(-1)[-1] += 1e-3
         with frames_encoded_once(model, memo):
             model.features(nearly)
-    assert (memo.encoded, memo.spared) == (5, 10) and not memo.repeated
+    assert (memo.encoded, memo.spared) == (5, 13) and not memo.repeated
     memo.forget()
     with torch.no_grad(), frames_encoded_once(model, memo):
         model.features(torch.stack((a, b, c)))

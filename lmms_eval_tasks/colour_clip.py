@@ -27,6 +27,7 @@ _GRID = 16  # cells along a side in which the mark is laid out, as in the thumbn
 _BLACK, _WHITE = (0, 0, 9, 3), (0, 3, 3, 10)  # left, top, right, bottom in cells
 _ALIKE = 37.0  # of 255: half the least distance of two colours
 _SAME = 30.0  # of 255, root mean square over a whole thumbnail: resizing gives less, mirroring 50 and more
+_EQUAL = 5.0  # of 255: what resizing may add to such a distance
 _TURNS = {
     "as shown": lambda x: x,
     "mirrored left to right": lambda x: x[..., ::-1],
@@ -140,7 +141,7 @@ def read_back(received: np.ndarray, shown: np.ndarray) -> Arrived:
     """
     values, truth = _in_colours(received.astype(np.float64)), _in_colours(shown.astype(np.float64))
     bodies, wanted = (np.median(x, axis=(2, 3)) for x in (values, truth))  # the mark covers less than half
-    best: tuple[float, str, tuple[int | None, ...]] | None = None
+    found: list[tuple[float, str, tuple[int | None, ...], bool]] = []
     for exchanged, channels in _CHANNELS.items():
         distances = np.abs(bodies[:, None, list(channels)] - wanted[None]).max(-1)
         nearest = distances.argmin(1)
@@ -149,10 +150,14 @@ def read_back(received: np.ndarray, shown: np.ndarray) -> Arrived:
         )
         for turned, turn in _TURNS.items():
             difference = values[:, list(channels)] - turn(truth)[nearest]
-            how = ", ".join(filter(None, (turned if turned != "as shown" or not exchanged else "", exchanged)))
-            distance = float(np.sqrt((difference**2).mean()))
-            if best is None or distance < best[0]:
-                best = (distance, how, order)
-    assert best is not None
-    looks = best[1] if best[0] <= _SAME else "changed: cropped, padded or replaced"
-    return Arrived(best[2], tuple(map(in_hex, bodies)), looks)
+            how = ", ".join(filter(None, ("" if exchanged and turned == "as shown" else turned, exchanged)))
+            found.append((float(np.sqrt((difference**2).mean())), how, order, bool(exchanged)))
+    least = min(distance for distance, *_ in found)
+    # Some colours are others with red and blue exchanged; of equals, what is in order is taken, else what is simpler.
+    distance, looks, order, _ = min(
+        (entry for entry in found if entry[0] <= least + _EQUAL),
+        key=lambda entry: (entry[2] != tuple(range(len(wanted))), entry[3], entry[0]),
+    )
+    return Arrived(
+        order, tuple(map(in_hex, bodies)), looks if distance <= _SAME else "changed: cropped, padded or replaced"
+    )

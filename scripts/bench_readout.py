@@ -1,7 +1,7 @@
 """What sharing work is worth: the stock wrapper and ours side by side, on random models of about 25M parameters.
 
-Both answer the same trials of the main task (16 for each probe) in one process, in float32; the stock wrapper
-generates one token for each trial. Prints seconds, tokens prefilled, frames encoded, the ratio of seconds, and the
+Both answer the same trials of the main task (16 for each probe) in one process, in float32 unless told otherwise; the
+stock wrapper generates one token for each trial. Prints seconds, tokens prefilled, frames encoded, the ratio of seconds, and the
 ideal ratio: that of the floating-point operations which these counts of tokens and frames cost in language model and
 vision encoder (counted by PyTorch), as if all else were free. Sharing is checked on the first requests of a model by
 computing them both ways; that happens before the clock starts.
@@ -97,7 +97,7 @@ class Counter:
             hook.remove()
 
 
-def bench(name: str, docs: list[dict[str, Any]], folder: Path, device: str) -> dict[str, float]:
+def bench(name: str, docs: list[dict[str, Any]], folder: Path, device: str, dtype: str) -> dict[str, float]:
     """Both ways for one model; the figures of the closing table."""
     model_id, write, arguments = MODELS[name]
     options = ",".join(
@@ -111,7 +111,7 @@ def bench(name: str, docs: list[dict[str, Any]], folder: Path, device: str) -> d
         )
     )
     wrapper = get_model(model_id).create_from_arg_string(options, {"batch_size": 1})
-    wrapper._model.float()
+    wrapper._model.to(getattr(torch, dtype))
     wrapper.task_dict = {"task": {"split": docs}}
     stock = type(wrapper).__mro__[1]
     parameters = sum(p.numel() for p in wrapper._model.parameters())
@@ -197,6 +197,7 @@ def main() -> None:
     parser.add_argument("--canvas", type=int, default=336, help="side of the frames in pixels")
     parser.add_argument("--models", nargs="*", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
     parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -212,7 +213,7 @@ def main() -> None:
             for probe in release.probes(BUDGET)
             for doc in probe_documents(probe, MAIN_CLAIMS, release.info.digest, arguments.probes)
         ]
-        results = {model: bench(model, docs, folder, device) for model in arguments.models}
+        results = {model: bench(model, docs, folder, device, arguments.dtype) for model in arguments.models}
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n")
 

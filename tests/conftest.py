@@ -14,6 +14,7 @@ from stimuli_builder.release import Release
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["CAVED_ANSWERS"] = "off"  # tests must compute what they compare
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and models are tiny
 CLIPS = Path(__file__).resolve().parents[2] / "shared" / "clips"
 
 

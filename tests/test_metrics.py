@@ -276,3 +276,38 @@ def test_per_probe_arrays_have_no_hidden_order():
     result = measure_deference(trials, "on_grid")
     assert np.isfinite([result.J.low, result.J.high]).all()
     assert result.J.low <= result.J.value <= result.J.high
+
+
+def test_what_a_server_leaves_open_and_what_was_not_seen_is_said():
+    """The largest bound and the number of trials without a receipt's frames, and nothing where all is known."""
+
+    def known(trial):
+        return confident(trial, 0.9)
+
+    def open_by(trial):
+        answer = confident(trial, 0.9)
+        return Answer(**{**vars(answer), "option_probability_bound": 0.04 if trial.probe == "p00003" else 0.002})
+
+    exact, served = measure_deference(make_trials(known), "on_grid"), measure_deference(make_trials(open_by), "on_grid")
+    assert (exact.probability_bound, served.probability_bound) == (None, 0.04)
+    assert any("open by up to 0.040" in w for w in deference_warnings(served))
+    unseen = [
+        Trial(**{**vars(t), "receipt": {"frames": None if t.claim == "none" else 16}}) for t in make_trials(known)
+    ]
+    assert measure_deference(unseen, "on_grid").unseen == 8 * 2 * 2
+    assert any(
+        "for 32 trials it is not known which frames" in w
+        for w in deference_warnings(measure_deference(unseen, "on_grid"))
+    )
+    assert not any("open by" in w or "not known which" in w for w in deference_warnings(exact))
+
+
+def test_time_channels_do_not_share_a_table():
+    withheld = make_trials(lambda t: confident(t, 0.9))
+    native = [Trial(**{**vars(t), "time": "native", "answer": confident(t, 0.6)}) for t in withheld]
+    with pytest.raises(ValueError, match="several times cannot share a table: native, withheld"):
+        measure_deference([*withheld, *native], "on_grid")
+    chosen = measure_deference([*withheld, *native], "on_grid", time="native")
+    assert (chosen.time, chosen.missing) == ("native", 0)
+    assert chosen.confidence["J0"].value == measure_deference(native, "on_grid").confidence["J0"].value
+    assert measure_deference(withheld, "on_grid").time == "withheld"

@@ -11,7 +11,7 @@ from lmms_eval_tasks import bound_release as binding
 from lmms_eval_tasks.prompts import CLAIMS, prompt_text, wording_of
 from lmms_eval_tasks.scoring import process_results, trial_of, unparseable
 from lmms_eval_tasks.stop import RunStopped
-from lmms_eval_tasks.trials import MAIN_CLAIMS, deal_to_ranks, main_trials, probe_documents, view_digest
+from lmms_eval_tasks.trials import MAIN_CLAIMS, deal_to_ranks, main_trials, probe_documents, task_name, view_digest
 from lmms_eval_tasks.visuals import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import frame_id
@@ -224,13 +224,29 @@ def test_every_metric_of_the_task_file_is_one_of_ours():
     from lmms_eval_tasks.plugin import TASK_FOLDER
 
     yaml.add_constructor("!function", lambda loader, node: loader.construct_scalar(node), Loader=yaml.SafeLoader)
-    config = yaml.safe_load((TASK_FOLDER / "caved_or_convinced.yaml").read_text())
+    config = yaml.safe_load((TASK_FOLDER / "_main_template_yaml").read_text())
     names = [m["metric"] for m in config["metric_list"]]
     wanted = {f"{p}_{m}{c}" for p in ("on_grid", "in_gap") for m in ("S", "C", "J", "J0") for c in ("", "_confidence")}
     assert set(names) == wanted | {"unparseable", "trial"} and len(names) == 18
     for metric in config["metric_list"]:
         assert metric["aggregation"] == f"lmms_eval_tasks.scoring.{metric['metric']}"
-    assert config["output_type"] == "generate_until"  # `--tasks list_subtasks` cannot follow includes
+
+
+@pytest.mark.parametrize("budget", [8, 16, 24, 32, 48, 64])
+def test_there_is_a_task_for_every_budget(budget):
+    from lmms_eval_tasks.plugin import TASK_FOLDER
+
+    yaml.add_constructor("!function", lambda loader, node: loader.construct_scalar(node), Loader=yaml.SafeLoader)
+    name = "caved_or_convinced" if budget == 16 else f"caved_or_convinced_k{budget}"
+    assert task_name(budget) == name
+    assert yaml.safe_load((TASK_FOLDER / f"{name}.yaml").read_text()) == {
+        "include": "_main_template_yaml",
+        "task": name,
+        "dataset_path": f"lmms_eval_tasks.bound_release.path_k{budget}",
+        "output_type": "generate_until",  # `--tasks list_subtasks` cannot follow includes
+        "test_split": f"k{budget}",
+        "metadata": f"lmms_eval_tasks.bound_release.metadata_k{budget}",
+    }
 
 
 def test_release_variable(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from stimuli_builder.catalogue import Catalogue  # noqa: F401  (the checkout is importable here, and must not be there)
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -67,8 +67,8 @@ def test_the_wheel_holds_task_files_font_and_licences(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "scripts/")) for name in names)
     for package in ("metrics", "stimuli_builder", "lmms_eval_tasks"):
-        modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / package).rglob("*.py")}
-        assert modules <= names
+        files = {p.relative_to(ROOT).as_posix() for p in (ROOT / package).rglob("*") if p.is_file()}
+        assert {f for f in files if not f.endswith((".pyc", ".pyo"))} <= names
 
 
 def test_modules_come_from_the_wheel(elsewhere):

@@ -18,6 +18,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
+from lmms_eval_tasks.masking import masked, names_a_secret
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.switches import ANSWERS
 from stimuli_builder.atomic import write_whole
@@ -74,11 +75,13 @@ def run_facts(wrapper: Any, switches: Mapping[str, Any]) -> dict[str, Any]:
     settings = {
         name.lstrip("_"): value
         for name, value in vars(wrapper).items()
-        if isinstance(value, simple) and name.lstrip("_") not in _VOLATILE
+        if isinstance(value, simple)
+        and name.lstrip("_") not in (*_VOLATILE, "caved_arguments")
+        and not names_a_secret(name)
     }
     return {
         "model": f"{type(wrapper).__module__}.{type(wrapper).__name__}",
-        "arguments": vars(wrapper).get("_caved_arguments"),
+        "arguments": masked(str(vars(wrapper).get("_caved_arguments", ""))),
         "settings": settings,
         "weights": weights_digest(getattr(wrapper, "model", None)),
         "versions": {name: _installed(name) for name in _LIBRARIES},

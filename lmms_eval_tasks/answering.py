@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,6 +106,10 @@ def _take(wrapper: Any, rows: Rows, request: Any, answer: Any, checks: Checks) -
     return to_response(first, _checked_receipt(first, document_of(wrapper, request), checks))
 
 
+def _silent(bar: Any) -> Any:
+    return lambda *args, **kwargs: bar(*args, **{**kwargs, "disable": True})
+
+
 @contextmanager
 def _without_bars(base: Any) -> Iterator[None]:
     """Silence the wrapper's own progress bars, which would start anew with every part."""
@@ -114,9 +117,7 @@ def _without_bars(base: Any) -> Iterator[None]:
     with ExitStack() as stack:
         for module in modules:
             if module.__name__.startswith("lmms_eval."):
-                stack.enter_context(
-                    replaced(module, "tqdm", lambda bar: partial(bar, disable=True) if callable(bar) else bar)
-                )
+                stack.enter_context(replaced(module, "tqdm", lambda bar: _silent(bar) if callable(bar) else bar))
         yield
 
 

@@ -38,6 +38,16 @@ def _with_our_folder(initialize_tasks: Callable[..., Any]) -> Callable[..., Any]
     return initialize
 
 
+def _answering_ours(get_model_class: Callable[..., type]) -> Callable[..., type]:
+    @functools.wraps(get_model_class)
+    def get(self: Any, *args: Any, **kwargs: Any) -> type:
+        from lmms_eval_tasks.wrapped_models import answering_ours
+
+        return answering_ours(get_model_class(self, *args, **kwargs))
+
+    return get
+
+
 def _task_names(task_dict: Mapping[Any, Any] | None) -> Iterable[str]:
     for name, task in (task_dict or {}).items():
         if isinstance(task, Mapping):
@@ -88,16 +98,14 @@ def manifests() -> list[Any]:
     """Entry point of the group `lmms_eval.models`: our models, after our tasks were made known."""
     from lmms_eval.api.task import Task
     from lmms_eval.caching.response_cache import ResponseCache
-    from lmms_eval.models.registry_v2 import ModelManifest
+    from lmms_eval.models.registry_v2 import ModelManifest, ModelRegistryV2
     from lmms_eval.tasks import TaskManager
-
-    from lmms_eval_tasks.wrapped_models import wrapped_manifests
 
     _once(TaskManager, "initialize_tasks", _with_our_folder)
     _once(ResponseCache, "create", _without_our_tasks)
+    _once(ModelRegistryV2, "get_model_class", _answering_ours)
     _once(Task, "build_all_requests", _refusing_what_cannot_work)
     return [
-        *wrapped_manifests(),
         ModelManifest(
             model_id="scripted_observer",
             chat_class_path="lmms_eval_tasks.scripted_observer.ScriptedObserver",

@@ -20,7 +20,7 @@ class AskedReport:
     shown: tuple[str, ...]  # colour of each frame, in the order of this request
     order: tuple[int | None, ...] | None  # the place of the shown frame that each received one is; None if not known
     received: tuple[str, ...] | None  # colour of each received frame; None if not known
-    looks: str | None  # "as shown", or what happened to the frames; None if not known
+    looks: str | None  # "as shown", perhaps with more, or what happened to the frames; None if not known
     size_px: tuple[int, int] | None  # width and height at the model's inputs; None if not known
     time: dict[str, Any] | None  # what the prompt told of time; None if not known
     readout: str | None  # None if nothing was answered
@@ -36,6 +36,11 @@ class AskedReport:
     def in_order(self) -> bool | None:
         """Whether exactly the shown frames arrived, in their order; None if it is not known."""
         return None if self.order is None else self.order == tuple(range(len(self.shown)))
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether each received frame looks like one that was shown, as far as that is known."""
+        return self.looks is None or self.looks.startswith("as shown")
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,9 @@ def _asked_lines(number: int, asked: AskedReport, table: bool) -> Iterator[str]:
         yield f"  frames   not known ({len(asked.shown)} shown)"
     else:
         size = f", {asked.size_px[0]} x {asked.size_px[1]} px" if asked.size_px is not None else ""
-        yield f"  frames   {len(asked.order)} received of {len(asked.shown)} shown{size}, {asked.looks}"
+        yield f"  frames   {len(asked.order)} received of {len(asked.shown)} shown{size}, each {asked.looks}"
         yield f"  order    {_places(asked.order)}{'' if asked.in_order else '  (not as shown)'}"
-        if table or not asked.in_order or asked.looks != "as shown":
+        if table or not asked.in_order or not asked.unchanged:
             yield from _table(asked)
     yield f"  time     {_time_line(asked)}"
     yield f"  answer   {_answer_line(asked)}"

@@ -1,12 +1,10 @@
-"""The built-in models of lmms-eval, which answer our tasks, and only ours, with option probabilities.
+"""The models of lmms-eval, built in or added by others, which answer our tasks, and only ours, with option probabilities.
 
-`chat__<id>` and `simple__<id>` of this module are subclasses of the shipped wrappers, made when they are asked
-for. For requests of other tasks they do nothing at all.
+Whatever wrapper the harness looks up by an id, it gets a subclass. For requests of other tasks that does nothing.
 """
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import Any
 
@@ -30,14 +28,13 @@ def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:
 
 
 @cache
-def _wrapped(kind: str, model_id: str) -> type:
-    import lmms_eval.models as models
-
-    table = models.AVAILABLE_CHAT_TEMPLATE_MODELS if kind == "chat" else models.AVAILABLE_SIMPLE_MODELS
-    module, name = models._build_class_path(model_id, kind, table[model_id]).rsplit(".", 1)
-    base = getattr(importlib.import_module(module), name)
-    if model_id == "llava_hf":
+def answering_ours(shipped: type) -> type:
+    """A subclass of a wrapper that answers our tasks with option probabilities; our own models are left as they are."""
+    if shipped.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        return shipped
+    if any(base.__module__ == "lmms_eval.models.simple.llava_hf" for base in shipped.__mro__):
         add_missing_families()
+    base: Any = shipped
 
     def generate_until(self: Any, requests: list[Any]) -> list[Any]:
         return _generate_until(base, self, requests)
@@ -54,26 +51,3 @@ def _wrapped(kind: str, model_id: str) -> type:
         "__module__": base.__module__,
     }
     return type(base.__name__, (base,), body)
-
-
-def __getattr__(name: str) -> Any:
-    kind, _, model_id = name.partition("__")
-    if kind not in ("chat", "simple") or not model_id:
-        raise AttributeError(name)
-    return _wrapped(kind, model_id)
-
-
-def wrapped_manifests() -> list[Any]:
-    """A manifest for each built-in model, under its own id, that points to its subclass here."""
-    import lmms_eval.models as models
-    from lmms_eval.models.registry_v2 import ModelManifest
-
-    chat, simple = models.AVAILABLE_CHAT_TEMPLATE_MODELS, models.AVAILABLE_SIMPLE_MODELS
-    return [
-        ModelManifest(
-            model_id=model_id,
-            simple_class_path=f"{__name__}.simple__{model_id}" if model_id in simple else None,
-            chat_class_path=f"{__name__}.chat__{model_id}" if model_id in chat else None,
-        )
-        for model_id in sorted({*chat, *simple})
-    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -156,9 +157,22 @@ def _system_error(error: OSError) -> str:
     return f"{error.strerror or error}{where}: check the path and run the same command again"
 
 
+def _add_commands() -> None:
+    """Add what other packages contribute: entry points of the group `caved.commands`, called with the application."""
+    there = {command.name for command in app.registered_commands}
+    for point in entry_points(group="caved.commands"):
+        if point.name in there:
+            continue
+        try:
+            point.load()(app)
+        except (Exception, SystemExit) as error:  # whatever is wrong with it, the other commands work
+            typer.echo(f"note: without the command {point.name}, which cannot be loaded: {error}", err=True)
+
+
 def main() -> None:
     """Run `caved`; a user's mistake ends in one message on standard error and status 1."""
     try:
+        _add_commands()
         app()
     except (CavedError, LogError) as error:
         sys.exit(f"caved: {error}")

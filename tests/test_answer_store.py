@@ -83,7 +83,9 @@ class Wrapper:
 def test_facts_name_what_numbers_depend_on():
     facts = run_facts(Wrapper(), {"share": True})
     assert facts == run_facts(Wrapper(_rank=3), {"share": True}) and json.dumps(facts)
-    assert facts["settings"] == {"max_pixels": 100, "caved_arguments": "pretrained=x"}
+    assert facts["settings"] == {"max_pixels": 100} and facts["arguments"] == "pretrained=x"
+    secret = run_facts(Wrapper(_caved_arguments="pretrained=x,api_key=s3cret,max_new_tokens=4", api_key="s3cret"), {})
+    assert secret["arguments"] == "pretrained=x,api_key=...,max_new_tokens=4" and "s3cret" not in json.dumps(secret)
     for other in (Wrapper(max_pixels=101), Wrapper(_caved_arguments="pretrained=y"), Wrapper(fps=None)):
         assert run_facts(other, {"share": True}) != facts
     assert run_facts(Wrapper(), {"share": False}) != facts

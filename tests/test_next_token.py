@@ -1,6 +1,7 @@
 """Option probabilities against a plain forward pass, and what happens when a wrapper loses something."""
 
 import json
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -271,3 +272,18 @@ def test_wrapped_classes_look_like_the_shipped_ones():
     assert ours is not Qwen2_5_VL and issubclass(ours, Qwen2_5_VL)
     assert (ours.__module__, ours.__name__, ours.is_simple) == (Qwen2_5_VL.__module__, Qwen2_5_VL.__name__, False)
     assert {n for n in vars(ours) if not n.startswith(("__", "_abc"))} == {"generate_until", "create_from_arg_string"}
+
+
+def test_a_model_that_others_add_answers_ours_too(monkeypatch):
+    """A wrapper that lmms-eval does not know, added by another package's entry point."""
+    import lmms_eval.models as models
+    from lmms_eval.models.chat.qwen2_5_vl import Qwen2_5_VL
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    module = SimpleNamespace(Theirs=type("Theirs", (Qwen2_5_VL,), {"__module__": "their_package"}))
+    monkeypatch.setitem(sys.modules, "their_package", module)
+    models.MODEL_REGISTRY_V2.register_manifest(ModelManifest("theirs", chat_class_path="their_package.Theirs"))
+    found = models.get_model("theirs")
+    assert found.__mro__[1] is module.Theirs and found.generate_until is not Qwen2_5_VL.generate_until
+    assert models.get_model("theirs") is found
+    assert models.get_model("scripted_observer").__module__.startswith("lmms_eval_tasks")

@@ -18,10 +18,10 @@ demo: $(READY)
 	$(BIN)/python scripts/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-fast: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow'
 
 check: $(READY)
 	$(BIN)/python -m ruff check .

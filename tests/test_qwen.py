@@ -14,8 +14,8 @@ from stimuli_builder.build import build_release
 from stimuli_builder.release import Release
 from stimuli_builder.sources import video_catalogue
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("qwen")]
-PROBES = 2
+pytestmark = pytest.mark.slow
+PROBES = 4
 SPY = Path(__file__).parent / "spy"
 
 

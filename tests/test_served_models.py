@@ -30,7 +30,7 @@ from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
 from lmms_eval_tasks.visuals import doc_to_messages, frames_of
 from stimuli_builder.build import build_release
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("served_models")]
+pytestmark = pytest.mark.slow
 LETTERS = ("A", "B")
 CLIENTS = ["openai", "async_openai"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from stimuli_builder.catalogue import Catalogue  # noqa: F401  (the checkout is importable here, and must not be there)
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -23,8 +23,8 @@ from lmms_eval_tasks.llava_next_package import handing_frames
 from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
 from lmms_eval_tasks.processed_once import replaced
 from lmms_eval_tasks.readout import to_response
-from lmms_eval_tasks.receipts import check_frames, receipt, shown_thumbnails
-from lmms_eval_tasks.requests import LETTERS, Finished, document_of, key_of, once_each, parts
+from lmms_eval_tasks.receipts import check_frames, check_prompt, receipt, shown_thumbnails
+from lmms_eval_tasks.requests import LETTERS, Finished, document_of, keys_of, once_each, parts
 from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.sharing import Sharing
 from lmms_eval_tasks.stop import RunStopped
@@ -84,6 +84,10 @@ def _checked_receipt(first: FirstToken, document: Any, checks: Checks) -> dict[s
         checks.warn("the inputs of this model have an unknown layout: which frames it received is not checked")
     else:
         check_frames(first.received, checks.shown(document))
+    if first.prompt is None:
+        checks.warn("this model gets embeddings instead of a text: whether its prompt is the trial's is not checked")
+    else:
+        check_prompt(first.prompt, document)
     if warning := check_time(first.time, document["time"], document["times_s"]):
         checks.warn(warning)
     return receipt(first.received, first.time.to_json(document["time"]))
@@ -160,6 +164,19 @@ def read_locally(wrapper: Any, base: Any, requests: Sequence[Any], tokenizer: An
     return True
 
 
+def _texts(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
+    """What the wrapper generates; task by task, since some take a whole batch for the first request's task."""
+    tasks: dict[Any, list[int]] = {}
+    for place, request in enumerate(requests):
+        tasks.setdefault(tuple(request.args[-2:]), []).append(place)
+    answers: list[Any] = [None] * len(requests)
+    for places in tasks.values():
+        given = base.generate_until(wrapper, [requests[place] for place in places])
+        for place, text in zip(places, given, strict=True):
+            answers[place] = text
+    return answers
+
+
 def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
     """Responses to requests of our tasks.
 
@@ -172,15 +189,16 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
         RunStopped: if an answer was lost, or other frames reached the model than a trial shows.
     """
     share = shares_prefixes()
+    facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
+    every_key = keys_of(wrapper, requests)
     with untouched_frames(wrapper, share), handing_frames(wrapper, requests) as requests:
         tokenizer, served = tokenizer_of(wrapper), serves(wrapper)
         if not reads_probabilities() or (tokenizer is None and not served):
-            return list(base.generate_until(wrapper, list(requests)))
-        distinct, stands_for = once_each(wrapper, requests)
-        facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
+            return _texts(wrapper, base, requests)
+        distinct, stands_for = once_each(requests, every_key)
+        keys = {id(request): key for request, key in zip(requests, every_key, strict=True)}
         rank = int(getattr(wrapper, "rank", 0))
         store = open_store(facts, int(os.environ.get("RANK", "0")))  # wrappers call themselves 0 on every rank
-        keys = {id(r): (document_of(wrapper, r)["release"], *key_of(wrapper, r)) for r in distinct}
         todo = [request for request in distinct if store.get(keys[id(request)]) is None]
         if len(todo) < len(distinct):
             logger.info(
@@ -203,7 +221,7 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
                 why_not = None if ends_there else "it does not end in transformers' generate"
         if why_not is not None:
             logger.warning(f"the text of {base.__name__} is read, and there are no confidence rates: {why_not}")
-            return list(base.generate_until(wrapper, list(requests)))
+            return _texts(wrapper, base, requests)
         responses = [store.get(keys[id(request)]) for request in distinct]
         if served:  # another model may stand behind the same address next time
             store.discard()

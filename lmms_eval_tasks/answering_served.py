@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from lmms_eval_tasks.readout import served_to_response
+from lmms_eval_tasks.receipts import check_prompt
 from lmms_eval_tasks.requests import LETTERS, Finished, document_of
 from lmms_eval_tasks.sent_media import SentMedia
 from lmms_eval_tasks.served_models import reading_top_log_probabilities
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.switches import READOUT
-from lmms_eval_tasks.time_channel import SeenTime
 
 _AT_A_TIME = 256  # requests after which answers are kept: many more than are under way at once
 _DIGEST_CHARACTERS = 16
@@ -25,7 +25,7 @@ def _receipt(sent: SentMedia, document: Any) -> dict[str, Any]:
         RunStopped: if they are not the frames of the trial.
     """
     frames = list(document["frames"])
-    note = {"where": "request", "time": SeenTime().to_json(document["time"])}
+    note = {"where": "request", "time": {"channel": document["time"]}}  # what a server adds to a prompt is not known
     if sent.frames is None:
         return {"frames": None, "order": None, "digest": None, **note}
     if list(sent.frames) != frames:
@@ -77,6 +77,7 @@ def read_served(wrapper: Any, base: Any, requests: Sequence[Any], finished: Fini
                     f"the served model did not answer document {request.args[-3]}: {served.cause(text)}; mend this "
                     "and run again, finished answers are kept"
                 )
+            check_prompt(sent.text, document_of(wrapper, request))
             pairs.append((request, served_to_response(text, _receipt(sent, document_of(wrapper, request)))))
         finished(pairs)
     return None

@@ -17,11 +17,13 @@ import torch
 from transformers import GenerationMixin
 
 from lmms_eval_tasks.letter_tokens import letter_token_ids
+from lmms_eval_tasks.llava_next_package import call_under_way
 from lmms_eval_tasks.received_frames import FrameReader, ReceivedFrames
 from lmms_eval_tasks.sharing import Sharing
 from lmms_eval_tasks.time_channel import SeenTime, seen_time
 
 _DIGITS = 7
+_BENDING = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
 # What a caller may ask of a whole generation and one greedy step must not see.
 _REPLACED = (
     *("do_sample", "temperature", "top_p", "top_k", "min_p", "num_beams", "num_return_sequences", "penalty_alpha"),
@@ -39,6 +41,7 @@ class FirstToken:
     float32_head: bool  # whether letter logits were computed again in float32 from the head's input
     received: ReceivedFrames | None  # None where the model's inputs do not tell
     time: SeenTime  # what the prompt told of the times of frames
+    prompt: str | None = None  # the text that the model got; None where its inputs hold embeddings only
 
     @property
     def option_mass(self) -> float:
@@ -91,25 +94,40 @@ def _letter_logits(
     if bias is not None:
         computed = computed + bias[rows].float()
     computed = computed.to(given.device)
-    # Soft-capped or scaled logits are another map; then what the model gives is what counts.
-    close = (computed - given).abs().max() <= 0.02 * given.abs().max() + 0.05
+    # The same map differs by the rounding of the given logits only, to about half a unit of their last place.
+    unit = torch.finfo(weight.dtype).eps
+    close = bool(((computed - given).abs() <= 2 * unit * given.abs() + unit).all())
     return (computed, True) if close else (given, False)
+
+
+def _bends_logits(model: Any) -> bool:
+    """Whether a model caps or scales what its head gives, as far as its configuration tells."""
+    configs = (model.config, model.config.get_text_config())
+    values = (getattr(config, name, None) for config in configs for name in _BENDING)
+    return any(value not in (None, 1, 1.0, False) for value in values)
 
 
 def _first_tokens(
     logits: torch.Tensor,
     hidden: torch.Tensor | None,
     head: Any,
+    bends_logits: bool,
     tokenizer: Any,
     letters: tuple[str, ...],
     received: list[ReceivedFrames | None],
     times: list[SeenTime],
+    prompts: list[str | None],
 ) -> list[FirstToken]:
     by_letter = letter_token_ids(tokenizer, letters)
     ids = torch.tensor([i for letter in letters for i in by_letter[letter]], device=logits.device)
-    values, exact = _letter_logits(logits, hidden, head, ids)
+    # A model that bends its logits after the head (caps, scales) is taken at its word, and so is one in float32.
+    weight = getattr(head, "weight", logits)  # `generate` hands on logits of any model as float32
+    precise = weight.dtype == torch.float32
+    values, exact = logits[:, ids].float(), precise
+    if not precise and not bends_logits:
+        values, exact = _letter_logits(logits, hidden, head, ids)
     total = torch.logsumexp(logits.float(), dim=-1, keepdim=True)
-    if exact:  # put the exact letter logits into the total as well
+    if exact and not precise:  # put the exact letter logits into the total as well
         rest = logits.float().index_fill(1, ids, float("-inf"))
         total = torch.logsumexp(torch.cat([rest, values], dim=1), dim=-1, keepdim=True)
     log_probabilities = (values - total).cpu()
@@ -121,7 +139,7 @@ def _first_tokens(
             end = start + len(by_letter[letter])
             mass[letter] = float(torch.logsumexp(log_probabilities[row, start:end], 0))
             start = end
-        tokens.append(FirstToken(mass, likeliest[row], exact, received[row], times[row]))
+        tokens.append(FirstToken(mass, likeliest[row], exact, received[row], times[row], prompts[row]))
     return tokens
 
 
@@ -132,6 +150,14 @@ def _prompt(inputs: dict[str, Any]) -> torch.Tensor:
         return torch.as_tensor(given)
     embeddings = inputs["inputs_embeds"]
     return torch.empty((len(embeddings), 0), dtype=torch.long, device=embeddings.device)
+
+
+def _prompt_tokens(prompt: torch.Tensor, rows: int) -> list[list[int]]:
+    """The tokens of each request's text; those of the package's own call where only embeddings arrive here."""
+    if prompt.shape[1]:
+        return [[int(token) for token in row] for row in prompt.tolist()]
+    call = call_under_way()
+    return [[token for token in call.tokens if token >= 0] if call is not None else [] for _ in range(rows)]
 
 
 @contextmanager
@@ -181,9 +207,13 @@ def reading_next_token(tokenizer: Any, letters: tuple[str, ...], sharing: Sharin
                 hook.remove()
         first = len(rows.read)
         received = frames.read(self, kept, len(logits))
-        prompts = prompt.tolist() if prompt.shape[1] else [[]] * len(logits)
-        times = [seen_time(self, tokenizer, tokens, kept, row) for row, tokens in enumerate(prompts)]
-        rows.read += _first_tokens(logits, seen[-1] if seen else None, head, tokenizer, letters, received, times)
+        tokens = _prompt_tokens(prompt, len(logits))
+        times = [seen_time(self, tokenizer, row, kept, place) for place, row in enumerate(tokens)]
+        texts = [str(tokenizer.decode(row)) if row else None for row in tokens]
+        hidden = seen[-1] if seen else None
+        rows.read += _first_tokens(
+            logits, hidden, head, _bends_logits(self), tokenizer, letters, received, times, texts
+        )
         codes = [
             tokenizer.encode(f"{number:0{_DIGITS}d}", add_special_tokens=False)
             for number in range(first, len(rows.read))

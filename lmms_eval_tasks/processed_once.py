@@ -20,6 +20,8 @@ class Once:
         self.__dict__.update(_function=function, _copy=copy, _last=None)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by `copy` and `pickle` before there is anything to ask
+            raise AttributeError(name)
         return getattr(self._function, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -27,9 +29,11 @@ class Once:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result, perhaps from memory."""
-        if self._last is None or not same(self._last[0], (args, kwargs)):
-            self.__dict__["_last"] = (kept((args, kwargs)), self._function(*args, **kwargs))
-        return self._copy(self._last[1])
+        last = self._last
+        if last is None or not same(last[0], (args, kwargs)) or not same(last[1], last[2]):  # or was written to
+            result = self._function(*args, **kwargs)
+            self.__dict__["_last"] = last = (kept((args, kwargs)), kept(result), result)
+        return self._copy(last[2])
 
 
 @contextmanager

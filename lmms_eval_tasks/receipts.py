@@ -7,13 +7,15 @@ and not more like another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
+from lmms_eval_tasks.prompts import prompt_text
 from lmms_eval_tasks.received_frames import ReceivedFrames, thumbnails
 from lmms_eval_tasks.stop import RunStopped
 
@@ -100,6 +102,28 @@ def check_frames(received: ReceivedFrames, shown: np.ndarray) -> None:
             f"frame {int(distances.argmax())} does not reach the model as it is shown (cropped, mirrored or replaced, "
             "or its channels are exchanged): look at what arrives with `caved probe-model`, and change the arguments "
             "of the wrapper that crop or pad"
+        )
+
+
+def _squeezed(text: str) -> str:
+    """Letters and digits only: tokenizers may change spaces and marks, and not these."""
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+def check_prompt(given: str, document: Mapping[str, Any]) -> None:
+    """Compare the text that a model got with the question, claim and options of the trial.
+
+    Args:
+        given: the prompt, with whatever templates add.
+        document: of the trial.
+
+    Raises:
+        RunStopped: if they are not in it, whole and in order.
+    """
+    if _squeezed(prompt_text(document, post_prompt="")) not in _squeezed(given):
+        raise RunStopped(
+            "the prompt that reached the model is not that of the trial: its wrapper changes or cuts prompts, or gave "
+            f"the answer to another one (the model got ...{given[-300:]!r}); look at what arrives with `caved probe-model`"
         )
 
 

@@ -92,9 +92,12 @@ def _by_request(model: Any, inputs: Mapping[str, Any], rows: int) -> list[tuple[
     if (grid := inputs.get("video_grid_thw")) is not None and videos is not None:
         parts = _from_grid(videos, grid, vision)
         return [(part, True) for part in parts] if len(parts) == rows else None
-    if (grid := inputs.get("image_grid_thw")) is not None and pictures is not None and rows == 1:
+    if (grid := inputs.get("image_grid_thw")) is not None and pictures is not None and len(grid) % rows == 0:
         parts = [part[:1] for part in _from_grid(pictures, grid, vision)]  # an image fills both places of a pair
-        return [(torch.cat(parts), False)] if len({part.shape for part in parts}) == 1 else None
+        if len({part.shape for part in parts}) != 1:
+            return None
+        each = len(parts) // rows  # requests of a part are of one task, and show equally many frames
+        return [(torch.cat(parts[i : i + each]), False) for i in range(0, len(parts), each)]
     given = videos if videos is not None else pictures
     if isinstance(given, (list, tuple)) and given and torch.is_tensor(given[0]):
         given = torch.cat([part if part.dim() > _CHANNELS else part[None] for part in given])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,15 +22,32 @@ def document_of(wrapper: Any, request: Any) -> Any:
     return wrapper.task_dict[task][split][doc_id]
 
 
-def key_of(wrapper: Any, request: Any) -> tuple[str, ...]:
-    """What an answer depends on: frames in their order, prompt, and times where a model is told them."""
-    document, prompt = document_of(wrapper, request), str(request.args[0])
-    times = [f"{t:.6f}" for t in document["times_s"]] if document["time"] != "withheld" else []
-    return (document["view"], prompt, document["time"], *times)
+def layout_of(wrapper: Any, request: Any) -> str:
+    """How a request's task hands over frames and text: roles and kinds of items, without the items themselves."""
+    make = next((a for a in request.args[1:3] if callable(a)), None)
+    if make is None or getattr(wrapper, "is_simple", True):
+        return "simple"
+    messages = make(document_of(wrapper, request))
+    kinds = [[m["role"], *(item["type"] for item in m["content"])] for m in messages]
+    return json.dumps(kinds)
 
 
-def once_each(wrapper: Any, requests: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """Requests without repetitions, and for each request the place of the one that stands for it.
+def keys_of(wrapper: Any, requests: Sequence[Any]) -> list[tuple[str, ...]]:
+    """For each request what its answer depends on: release, frames in their order, prompt, layout, and told times."""
+    layouts: dict[tuple[str, ...], str] = {}  # settings are a task's, so one request tells for all
+    keys = []
+    for request in requests:
+        document, prompt = document_of(wrapper, request), str(request.args[0])
+        task = (*map(str, request.args[-2:]), str(document["budget"]))
+        if task not in layouts:
+            layouts[task] = layout_of(wrapper, request)
+        times = [f"{t:.6f}" for t in document["times_s"]] if document["time"] != "withheld" else []
+        keys.append((document["release"], document["view"], prompt, layouts[task], document["time"], *times))
+    return keys
+
+
+def once_each(requests: Sequence[Any], keys: Sequence[tuple[str, ...]]) -> tuple[list[Any], list[int]]:
+    """Requests whose keys were not there before, and for each request the place of the one that stands for it.
 
     In-gap twins ask the same of the same frames; one computation makes them equal to the last bit, whatever
     the batch that they would have fallen into.
@@ -37,8 +55,7 @@ def once_each(wrapper: Any, requests: Sequence[Any]) -> tuple[list[Any], list[in
     places: dict[tuple[str, ...], int] = {}
     first: list[Any] = []
     stands_for = []
-    for request in requests:
-        key = key_of(wrapper, request)
+    for request, key in zip(requests, keys, strict=True):
         if key not in places:
             places[key] = len(first)
             first.append(request)
@@ -53,11 +70,14 @@ def parts(wrapper: Any, requests: Sequence[Any], by_view: bool) -> list[list[Any
     a view: a walk through the tree of a probe's prompts, branch by branch.
     """
     if not by_view:
-        return [list(requests[i : i + PART]) for i in range(0, len(requests), PART)]
+        tasks: dict[tuple[Any, ...], list[Any]] = {}  # some wrappers take a whole batch for the first one's task
+        for request in requests:
+            tasks.setdefault(tuple(request.args[-2:]), []).append(request)
+        return [task[i : i + PART] for task in tasks.values() for i in range(0, len(task), PART)]
     probes: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Any]]] = {}
     for request in requests:
         document = document_of(wrapper, request)
-        views = probes.setdefault((document["probe"], document["budget"]), {})
+        views = probes.setdefault((request.args[-2], document["probe"], document["budget"]), {})
         views.setdefault((document["time"], *document["frames"]), []).append(request)
     return [
         sorted(view, key=lambda request: str(request.args[0]))

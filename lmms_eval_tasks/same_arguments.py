@@ -15,15 +15,15 @@ import torch
 from PIL import Image
 
 
-def _version(tensor: torch.Tensor) -> int:
-    """How often a tensor was written to; tensors of inference mode do not count, and must not be written to."""
-    return 0 if tensor.is_inference() else int(tensor._version)
+def _version(tensor: torch.Tensor) -> int | None:
+    """How often a tensor was written to; None for tensors of inference mode, which do not count."""
+    return None if tensor.is_inference() else int(tensor._version)
 
 
 @dataclass(frozen=True)
 class _KeptTensor:
-    tensor: torch.Tensor
-    version: int
+    tensor: torch.Tensor  # the very one, or a copy where writing to it would not show
+    version: int | None
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ def kept(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if torch.is_tensor(value):
-        return _KeptTensor(value, _version(value))
+        version = _version(value)
+        return _KeptTensor(value.clone() if version is None else value, version)
     if isinstance(value, Mapping):
         return {name: kept(part) for name, part in value.items()}
     return [kept(part) for part in value] if isinstance(value, (list, tuple)) else value
@@ -49,7 +50,9 @@ def kept(value: Any) -> Any:
 def same(before: Any, value: Any) -> bool:
     """Whether `value` is what `before` was made of by `kept`."""
     if torch.is_tensor(value):
-        if not isinstance(before, _KeptTensor) or _version(before.tensor) != before.version:
+        if not isinstance(before, _KeptTensor):
+            return False
+        if before.version is not None and _version(before.tensor) != before.version:
             return False
         old = before.tensor
         return old is value or (old.shape == value.shape and old.dtype == value.dtype and torch.equal(old, value))

@@ -24,6 +24,7 @@ class SentMedia:
 
     number: int
     frames: tuple[str, ...] | None  # ids in order; None where the media are of a kind that cannot be looked into
+    text: str = ""  # all text of the request
 
 
 def _decoded(url: str) -> Image.Image:
@@ -56,6 +57,18 @@ def sent_images(messages: Sequence[Mapping[str, Any]]) -> list[Image.Image]:
             elif part["type"] != "text":
                 raise ValueError(f"media of the type {part['type']}")
     return images
+
+
+def sent_text(messages: Sequence[Mapping[str, Any]]) -> str:
+    """All text of OpenAI-style chat messages, in order."""
+    texts = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, str):
+            texts.append(content)
+        else:
+            texts += [part["text"] for part in content or [] if part.get("type") == "text"]
+    return "\n".join(texts)
 
 
 def _frames_of_array(video: Any) -> Iterator[Image.Image]:

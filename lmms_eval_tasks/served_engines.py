@@ -15,13 +15,13 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_eval_tasks.sent_media import flat_images, sent_images
+from lmms_eval_tasks.sent_media import flat_images, sent_images, sent_text
 from lmms_eval_tasks.served_readings import Entries, Served, StandIn
 
 
 def _engine(
     served: Served, requests: int, ask: Callable[[int], Any], entries: Callable[[Any], Entries],
-    images: Callable[[int], list[Image.Image]], put: Callable[[Any, str], None], note: Callable[[], Any],
+    images: Callable[[int], list[Image.Image]], texts: list[str], put: Callable[[Any, str], None], note: Callable[[], Any],
 ) -> list[Any]:  # fmt: skip
     """The outputs of a batch, read; notes in their place where the engine refuses."""
     while served.no_log_probabilities is None:
@@ -33,7 +33,7 @@ def _engine(
                 raise
             continue
         for index, output in enumerate(outputs):
-            put(output, served.responds(entries(output), lambda index=index: images(index)))  # type: ignore[misc]
+            put(output, served.responds(entries(output), lambda index=index: images(index), texts[index]))  # type: ignore[misc]
         return outputs
     return [note() for _ in range(requests)]
 
@@ -69,7 +69,8 @@ def vllm_stand_in(client: Any, served: Served) -> Any:
         def ask(count: int) -> Any:
             return client.chat(messages=messages, sampling_params=_vllm_params(sampling_params, count), **others)
 
-        return _engine(served, len(messages), ask, entries, lambda i: sent_images(messages[i]), put, note)
+        texts = list(map(sent_text, messages))
+        return _engine(served, len(messages), ask, entries, lambda i: sent_images(messages[i]), texts, put, note)
 
     def generate(prompts: Any, sampling_params: Any = None, **others: Any) -> list[Any]:
         def ask(count: int) -> Any:
@@ -79,7 +80,8 @@ def vllm_stand_in(client: Any, served: Served) -> Any:
             media = prompts[index].get("multi_modal_data") or {}
             return flat_images([media.get(name) for name in ("image", "video")])
 
-        return _engine(served, len(prompts), ask, entries, images, put, note)
+        texts = [str(one.get("prompt", "")) if isinstance(one, dict) else str(one) for one in prompts]
+        return _engine(served, len(prompts), ask, entries, images, texts, put, note)
 
     return StandIn(client, chat=chat, generate=generate)
 
@@ -118,6 +120,6 @@ def sglang_stand_in(client: Any, served: Served, tokenizer: Any) -> Any:
         def images(index: int) -> list[Image.Image]:
             return flat_images([data[index] for data in media.values()])
 
-        return _engine(served, len(prompt), ask, entries, images, put, note)
+        return _engine(served, len(prompt), ask, entries, images, list(prompt), put, note)
 
     return StandIn(client, generate=generate)

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from lmms_eval_tasks.sent_media import sent_images
+from lmms_eval_tasks.sent_media import sent_images, sent_text
 from lmms_eval_tasks.served_engines import sglang_stand_in, vllm_stand_in
 from lmms_eval_tasks.served_readings import Entries, Served, StandIn
 
@@ -93,7 +93,9 @@ def _openai_stand_in(client: Any, served: Served) -> Any:
 
     def read(response: Any, messages: Any) -> Any:
         choice = response.choices[0]
-        choice.message.content = served.responds(_openai_entries(choice), lambda: sent_images(messages))
+        choice.message.content = served.responds(
+            _openai_entries(choice), lambda: sent_images(messages), sent_text(messages)
+        )
         return response
 
     def create(**payload: Any) -> Any:

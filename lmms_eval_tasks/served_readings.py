@@ -70,13 +70,14 @@ class Served:
             return self.failures[-1]
         return f"the wrapper answered {answer[:80]!r}"
 
-    def responds(self, entries: Entries, images: Callable[[], list[Image.Image]]) -> str:
+    def responds(self, entries: Entries, images: Callable[[], list[Image.Image]], text: str) -> str:
         """The text that takes the place of a response with these log-probabilities; a note if it has none.
 
         Args:
             entries: token texts and log-probabilities; none if the answer ended before its first token, None if the
                 response does not tell.
             images: gives the images of its request, in order.
+            text: of its request.
         """
         if entries is None:
             return self._gives_up("its response has no log-probabilities")
@@ -89,7 +90,7 @@ class Served:
         except (ValueError, OSError, KeyError, TypeError):
             frames = None
         with self._lock:
-            media = SentMedia(len(self.sent), frames)
+            media = SentMedia(len(self.sent), frames, text)
             self.sent.append(media)
         return served_response(reading, media)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +13,12 @@ from loguru import logger
 
 from lmms_eval_tasks.language_inputs import language_inputs
 from lmms_eval_tasks.shared_prefix import SharedPrefix
+from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.switches import SHARE
 from lmms_eval_tasks.vision_memo import VisionMemo, frames_encoded_once
 
 _CHECKS = 2  # requests of each kind that are computed both ways
+_EVERY = 50  # and one in so many after that
 _LIKELY = 1e-3  # entries of at least this probability are compared
 _TOLERANCE = {torch.float32: 1e-4}  # of log-probabilities
 _TOLERANCE_HALF = 0.25  # bfloat16 keeps about three digits, and sums in another order
@@ -29,12 +33,14 @@ class Sharing:
     active: bool = True
     checked: Counter[str] = field(default_factory=Counter)  # requests that were computed both ways, by kind
     largest_difference: float = 0.0  # of log-probabilities, between shared and plain, where both were computed
+    unchecked: int = 0  # answers from shared work alone
     _kind: str = ""  # of the last request
+    _answered: int = 0
 
     @property
     def wants_check(self) -> bool:
         """Whether the last request should be computed without sharing as well."""
-        return self.active and self.checked[self._kind] < _CHECKS
+        return self.active and (self.checked[self._kind] < _CHECKS or self._answered % _EVERY == 0)
 
     def forget(self) -> None:
         """Free what is kept of the last probe."""
@@ -54,6 +60,8 @@ class Sharing:
         try:
             with frames_encoded_once(model, self.frames):
                 prompt = language_inputs(model, inputs)
+            if prompt.length > (limit := rotation_limit(model)):
+                raise ValueError(f"beyond {limit} tokens this model turns its positions by the length of the prompt")
             before = self.prefix.spared_tokens
             logits = self.prefix.next_token_logits(model, prompt)
         except Exception as error:  # a model that cannot be run in parts is run as a whole
@@ -61,6 +69,8 @@ class Sharing:
             return None
         spared = self.prefix.spared_tokens > before
         self._kind = "computed whole" if not spared else "words differ" if self.frames.repeated else "frames differ"
+        self._answered += 1
+        self.unchecked += not self.wants_check
         return logits
 
     def check(self, shared: torch.Tensor, plain: torch.Tensor) -> None:
@@ -71,6 +81,11 @@ class Sharing:
         self.largest_difference = max(self.largest_difference, difference)
         self.checked[self._kind] += 1
         if not difference <= _TOLERANCE.get(plain.dtype, _TOLERANCE_HALF):  # NaN fails too
+            if self.unchecked:
+                raise RunStopped(
+                    f"work that prompts share changes log-probabilities by {difference:.2g} ({self._kind}), and answers "
+                    f"were read before this showed: run again with {SHARE}=off"
+                )
             self._give_up(f"sharing changes log-probabilities by {difference:.2g}")
         elif self.checked[self._kind] == _CHECKS:
             logger.info(
@@ -82,6 +97,21 @@ class Sharing:
         self.active = False
         self.forget()
         logger.warning(f"each prompt is computed alone, which takes longer: {reason}")
+
+
+def rotation_limit(model: Any) -> float:
+    """The tokens up to which a position is turned alike in prompts of any length; infinite for most models.
+
+    With `dynamic` and `longrope` scaling, keys of a short prompt do not fit a longer one beyond this.
+    """
+    config = model.config.get_text_config()
+    found = [getattr(config, name, None) or {} for name in ("rope_parameters", "rope_scaling")]
+    scalings = [s for part in found for s in (part, *part.values()) if isinstance(s, Mapping)]
+    if not any(s.get("rope_type", s.get("type")) in ("dynamic", "longrope", "su") for s in scalings):
+        return math.inf
+    limits = [s.get("original_max_position_embeddings") for s in scalings]
+    limits += [getattr(config, n, None) for n in ("original_max_position_embeddings", "max_position_embeddings")]
+    return float(next(limit for limit in limits if limit))
 
 
 def _single(inputs: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ _TAIL = 40  # characters before the first frame in which its stamp would stand
 # How processors write a stamp between their marks for frames: `<3.2 seconds>` (Qwen3-VL), `3.2 ` (Molmo2).
 _STAMP = re.compile(r" ?<\d+\.\d+ seconds>|(?:^|(?<=>)) ?\d+\.\d+ (?=<)")
 _LABEL = re.compile(r"\S*\d\S*(?: seconds>)?$")
-_NUMBER = re.compile(r"\d+:\d\d(?:\.\d+)?|\d+\.\d+")
+_NUMBER = re.compile(r"\d+:\d\d(?:\.\d+)?|\d+\.\d+|\d+(?=\s*(?:s|sec|seconds?)\b)")
 _VISUAL_TOKENS = (
     *("image_token_id", "video_token_id", "image_token_index", "video_token_index", "image_patch_id"),
     *("image_end_token_id", "image_start_token_id", "frame_start_token_id", "frame_end_token_id"),
@@ -142,7 +142,7 @@ def check_time(seen: SeenTime, channel: str, times_s: Sequence[float]) -> str | 
         return None
     spacing_s = (times_s[-1] - times_s[0]) / max(1, len(times_s) - 1)
     if stamps:
-        groups = len(times_s) // len(stamps)
+        groups = max(1, len(times_s) // len(stamps))
         true = [sum(times_s[i : i + groups]) / groups for i in range(0, len(times_s), groups)]
         if len(true) == len(stamps) and all(abs(a - b) <= 0.051 for a, b in zip(true, stamps, strict=True)):
             return None

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, fsum, inf, isnan, log
 
+_SPACES = " \t\n\r\u0120\u010a\u2581"  # the last three are how vocabularies write spaces, and some servers tell them so
 _ROUNDING = 1e-3  # by which served numbers may pass a total probability of 1
 
 
@@ -103,8 +104,9 @@ def read_letters(top: TopTokens, letters: Sequence[str]) -> LetterReading:
         raise ValueError(f"options to choose from have two letters or more, not {list(letters)}")
     spelt: dict[str, list[float]] = {letter: [] for letter in letters}
     for text, value in top.tokens:
-        if text.strip() in spelt:
-            spelt[text.strip()].append(exp(value))
+        piece = text.strip(_SPACES)
+        if piece in spelt:
+            spelt[piece].append(exp(value))
     masses = {letter: fsum(parts) for letter, parts in spelt.items()}
     logs = {letter: log(mass) if mass > 0 else -inf for letter, mass in masses.items()}
     unlisted = top.unlisted

@@ -30,6 +30,8 @@ class _Untouching:
         self.__dict__.update(_processor=processor, _shown=shown)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by `copy` and `pickle` before there is anything to ask
+            raise AttributeError(name)
         return getattr(self._processor, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

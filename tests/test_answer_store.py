@@ -4,11 +4,13 @@ import json
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from lmms_eval_tasks.answer_store import answers_folder, open_store, run_facts, weights_digest
+from lmms_eval_tasks.answer_store import answers_folder, open_store, run_facts
+from lmms_eval_tasks.checkpoint_facts import files_digest, weights_digest
 from lmms_eval_tasks.stop import RunStopped
 
 KEYS = [("release", "view", f"prompt {i}", "withheld") for i in range(5)]
@@ -93,13 +95,55 @@ def test_facts_name_what_numbers_depend_on():
     with torch.no_grad():
         trained.model[1].weight += 1e-6
     assert run_facts(trained, {"share": True}) != facts
-    assert run_facts(Wrapper(model="a name"), {"share": True})["weights"] is None
+    assert run_facts(Wrapper(model="a name"), {"share": True})["checkpoint"]["weights"] is None
+    served = [
+        run_facts(Wrapper(model="n", client=SimpleNamespace(base_url=url)), {}) for url in ("http://a", "http://b")
+    ]
+    assert served[0] != served[1]
+    spoken = [run_facts(Wrapper(tokenizer=SimpleNamespace(chat_template=t)), {}) for t in ("[{{x}}]", "<{{x}}>")]
+    assert spoken[0] != spoken[1]
+    ranks = [run_facts(Wrapper(device_map=f"cuda:{i}"), {}) for i in range(2)]
+    assert ranks[0] == ranks[1] != run_facts(Wrapper(device_map="cpu"), {})
 
 
 def test_a_digest_of_weights_sees_types_and_names():
     model = Wrapper().model
     assert weights_digest(model) != weights_digest(Wrapper().model.bfloat16())
-    assert weights_digest(torch.nn.Linear(2, 2, device="meta")) is not None
+    assert weights_digest(torch.nn.Linear(2, 2, device="meta")) is None  # kept elsewhere: it cannot be told
+    buffered = torch.nn.Module()
+    buffered.register_buffer("qweight", torch.arange(600, dtype=torch.int32).reshape(20, 30))
+    before = weights_digest(buffered)
+    buffered.qweight += 1
+    assert weights_digest(buffered) != before
+
+
+@pytest.mark.parametrize("shape", [(4096, 64), (64, 4096), (512, 512)])
+def test_a_change_of_any_few_columns_or_rows_of_a_matrix_is_mostly_seen(shape):
+    """A digest of samples wanders through rows and columns; a tenth of either is always touched."""
+    layer = torch.nn.Linear(*reversed(shape), bias=False)
+    before = weights_digest(layer)
+    for axis in (0, 1):
+        tenth = torch.arange(0, shape[axis]).chunk(10)
+        for part in tenth:
+            changed = torch.nn.Linear(*reversed(shape), bias=False)
+            changed.load_state_dict(layer.state_dict())
+            with torch.no_grad():
+                (changed.weight if axis == 0 else changed.weight.T)[part] += 1
+            assert weights_digest(changed) != before
+
+
+def test_a_digest_of_files_sees_every_small_file(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("config.json", "sub/chat_template.jinja", "model.safetensors"):
+        (tmp_path / name).write_text("a")
+    before = files_digest(tmp_path)
+    assert files_digest(tmp_path) == before
+    (tmp_path / "sub" / "chat_template.jinja").write_text("b")
+    assert files_digest(tmp_path) != before
+    (tmp_path / "sub" / "chat_template.jinja").write_text("a")
+    assert files_digest(tmp_path) == before
+    (tmp_path / "more.json").write_text("")
+    assert files_digest(tmp_path) != before
 
 
 @pytest.mark.slow

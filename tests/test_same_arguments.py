@@ -1,5 +1,7 @@
 """Equal arguments are recognised whatever they are made of, and anything else is not."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -67,15 +69,19 @@ def test_a_function_is_called_once_for_equal_arguments():
 
     def prepare(videos, size=1):
         calls.append(size)
-        return {"n": len(calls), "kept": True}
+        return {"n": len(calls), "kept": True, "made": torch.zeros(2)}
 
+    prepare.fields = ("n", "kept")
     remembering = once(prepare)
     first = remembering(arguments()["videos"])
     first["n"] = "changed by a caller"
     assert remembering(arguments()["videos"])["n"] == 1 and calls == [1]
     assert remembering(arguments()["videos"], size=2)["n"] == 2
     assert remembering(arguments(1)["videos"], size=2)["n"] == 3
-    assert remembering.__name__ == "prepare"
+    assert remembering.fields == ("n", "kept") and copy.copy(remembering)(arguments(1)["videos"], size=2)["n"] == 3
+    last = remembering(arguments(1)["videos"], size=2)["made"]
+    last += 1  # what is written to is made again
+    assert remembering(arguments(1)["videos"], size=2)["n"] == 4
 
 
 def test_an_attribute_comes_back_whatever_happens():

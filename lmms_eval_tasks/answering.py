@@ -17,7 +17,7 @@ import numpy as np
 from loguru import logger
 from tqdm import tqdm
 
-from lmms_eval_tasks.answer_store import open_store, run_facts
+from lmms_eval_tasks.answer_store import answers_folder, open_store, run_facts
 from lmms_eval_tasks.answering_served import read_served
 from lmms_eval_tasks.llava_next_package import handing_frames
 from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
@@ -177,6 +177,22 @@ def _texts(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
     return answers
 
 
+def _facts(wrapper: Any, share: bool) -> dict[str, Any] | None:
+    """What names finished answers; None where they are not kept."""
+    if not reads_probabilities() or answers_folder() is None:
+        return None
+    try:
+        facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
+    except Exception as error:  # a wrapper of an unforeseen kind is no reason not to answer
+        logger.warning(
+            f"finished answers are not kept, an interrupted run starts anew ({type(error).__name__}: {error})"
+        )
+        return None
+    if facts is None:
+        logger.warning("finished answers are not kept: weights that lie elsewhere cannot be told from others")
+    return facts
+
+
 def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
     """Responses to requests of our tasks.
 
@@ -189,7 +205,7 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
         RunStopped: if an answer was lost, or other frames reached the model than a trial shows.
     """
     share = shares_prefixes()
-    facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
+    facts = _facts(wrapper, share)
     every_key = keys_of(wrapper, requests)
     with untouched_frames(wrapper, share), handing_frames(wrapper, requests) as requests:
         tokenizer, served = tokenizer_of(wrapper), serves(wrapper)

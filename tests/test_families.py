@@ -2,11 +2,14 @@
 
 import json
 from math import log
+from types import SimpleNamespace
 
 import pytest
 
 from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.requests import parts
 from lmms_eval_tasks.shared_prefix import SharedPrefix
+from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
 from lmms_eval_tasks.visuals import doc_to_messages
 
@@ -89,6 +92,35 @@ def test_batches_give_the_numbers_of_single_requests(family, release, tmp_path, 
     for one, four in zip(results[1], results[4], strict=True):
         assert one["receipt"] == four["receipt"] and one["receipt"]["frames"] == 8
         assert log_masses(one) == pytest.approx(log_masses(four), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "fault", [lambda answers: answers[::-1], lambda answers: [answers[0], *answers[2:], answers[1]]]
+)
+def test_answers_to_other_prompts_of_a_view_stop_the_run(fault, release, tmp_path, monkeypatch):
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    docs = probe_documents(release.probes(8)[0], MAIN_CLAIMS, release.info.digest, 1)
+    wrapper = load("llava_onevision", tmp_path, docs)
+    shipped = type(wrapper).__mro__[1]
+    original = shipped.generate_until
+    monkeypatch.setattr(shipped, "generate_until", lambda self, requests: fault(original(self, requests)))
+    with pytest.raises(RunStopped, match="the prompt that reached the model is not that of the trial"):
+        wrapper.generate_until(instances(docs, {"benchmark": "caved_or_convinced"}))
+
+
+def test_requests_of_several_tasks_are_never_handed_on_together(release):
+    """Some wrappers take a whole batch for the first request's task, and would show other frames."""
+    docs = {k: probe_documents(release.probes(k)[0], MAIN_CLAIMS, release.info.digest, 1) for k in (8, 16)}
+    wrapper = SimpleNamespace(task_dict={f"k{k}": {"split": docs[k]} for k in docs})
+    requests = [
+        SimpleNamespace(args=(prompt_text(doc), None, {}, i, f"k{k}", "split"))
+        for k in docs
+        for i, doc in enumerate(docs[k])
+    ]
+    for by_view in (False, True):
+        handed = parts(wrapper, requests[::2] + requests[1::2], by_view)
+        assert all(len({request.args[-2] for request in part}) == 1 for part in handed)
+        assert sorted(id(request) for part in handed for request in part) == sorted(map(id, requests))
 
 
 @pytest.mark.parametrize("family", ["qwen2_5_vl", "llava_onevision"])

@@ -5,7 +5,8 @@ import pytest
 import torch
 from PIL import Image
 
-from lmms_eval_tasks.receipts import check_frames, receipt, received_order, shown_thumbnails
+from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.receipts import check_frames, check_prompt, receipt, received_order, shown_thumbnails
 from lmms_eval_tasks.received_frames import FrameReader, describe
 from lmms_eval_tasks.stop import RunStopped
 
@@ -189,3 +190,51 @@ def test_resized_footage_is_recognised(clips, size, smooth, tmp_path):
             check_frames(describe(resized), shown)
             with pytest.raises(RunStopped):
                 check_frames(describe(resized.flip(0)), shown)
+
+
+TRIAL = {
+    "e1_phrase": "a red circle", "e2_phrase": "a blue star", "named_order": "e1_first", "claim": "strong",
+    "claimed_order": "e2_first", "letters": "AB", "time": "withheld", "times_s": [1.0, 2.0],
+}  # fmt: skip
+
+
+def test_a_prompt_is_recognised_whatever_a_template_adds():
+    text = prompt_text(TRIAL)
+    for given in (
+        text,
+        f"<s>[INST] <image>\n{text} [/INST]",
+        text.replace(" ", "  ").replace("\n", " "),
+        text.replace(".", " ."),
+    ):
+        check_prompt(given, TRIAL)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        prompt_text({**TRIAL, "letters": "BA"}),
+        prompt_text({**TRIAL, "claim": "none", "claimed_order": None}),
+        prompt_text({**TRIAL, "claimed_order": "e1_first"}),
+        prompt_text({**TRIAL, "time": "text"}).replace("were taken at 1.00 s", "")[:40],
+        prompt_text(TRIAL)[60:],
+        prompt_text(TRIAL)[:-70],
+        "",
+    ],
+)
+def test_another_prompt_or_one_that_is_cut_stops_the_run(given):
+    with pytest.raises(RunStopped, match="the prompt that reached the model is not that of the trial"):
+        check_prompt(given, TRIAL)
+
+
+def test_images_of_a_batch_are_dealt_to_its_requests():
+    """The Qwen layout for single images, each doubled in time; two requests of four images."""
+    frames = normalised(coloured())
+    parts = [qwen_patches(torch.stack([frame, frame])) for frame in frames]
+    inputs = {
+        "pixel_values": torch.cat([p["pixel_values_videos"] for p in parts]),
+        "image_grid_thw": torch.cat([p["video_grid_thw"] for p in parts]),
+    }
+    found = FrameReader().read(Model, inputs, 2)
+    assert [f.count for f in found] == [4, 4]
+    assert [d for f in found for d in f.digests] == list(describe(frames).digests)
+    assert FrameReader().read(Model, inputs, 3) == [None] * 3

@@ -15,7 +15,8 @@ from transformers import (
 
 from lmms_eval_tasks.language_inputs import LanguageInputs, _cuts, language_inputs
 from lmms_eval_tasks.shared_prefix import SharedPrefix
-from lmms_eval_tasks.sharing import Sharing
+from lmms_eval_tasks.sharing import Sharing, rotation_limit
+from lmms_eval_tasks.stop import RunStopped
 
 SIZES = {
     "vocab_size": 11, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -151,3 +152,44 @@ def test_a_difference_ends_sharing(model):
     unclear.logits(model, inputs([1, 2, 3]))
     unclear.check(logits * float("nan"), logits)
     assert not unclear.active
+
+
+@pytest.mark.parametrize(
+    ("rope", "limit"),
+    [
+        ({"rope_type": "default", "rope_theta": 1e4}, float("inf")),
+        ({"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}, 8),
+        (
+            {
+                "rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 4, "long_factor": [4.0] * 4,
+                "factor": 2.0, "original_max_position_embeddings": 6,
+            },
+            6,
+        ),
+    ],
+    ids=["default", "dynamic", "longrope"],
+)  # fmt: skip
+def test_positions_that_depend_on_the_length_of_a_prompt_are_not_shared(rope, limit):
+    """Numbers are right below the limit, and sharing ends before a prompt passes it."""
+    torch.manual_seed(0)
+    model = Qwen2ForCausalLM(Qwen2Config(**SIZES, rope_parameters=rope, max_position_embeddings=8)).eval()
+    assert rotation_limit(model) == limit
+    sharing, prompt = Sharing(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    for length in (3, 5, 6, 9, 10):
+        logits = sharing.logits(model, inputs(prompt[:length]))
+        assert (logits is not None) == (length <= limit)
+        if logits is not None:
+            assert torch.allclose(logits, plain(model, prompt[:length]), atol=1e-5)
+    assert sharing.active == (limit > 10)
+
+
+def test_a_fault_that_starts_late_stops_the_run(model):
+    """One request in fifty is computed both ways; answers that were read before cannot be trusted then."""
+    sharing, checked = Sharing(), 0
+    with pytest.raises(RunStopped, match="run again with CAVED_SHARE=off"):
+        for number in range(200):
+            logits = sharing.logits(model, inputs([1, 2, number % 3]))
+            if sharing.wants_check:
+                checked += 1
+                sharing.check(logits, logits + (torch.arange(11) == 1) * (0.0 if number < 60 else 0.5))
+    assert 4 < checked < 12 and sharing.unchecked > 50

@@ -63,6 +63,8 @@ def test_metadata_tells_times_to_the_millisecond():
         (SeenTime(("Frame1:", "Frame2:")), "withheld", None),
         (SeenTime(("<0.3 seconds>", "<1.2 seconds>")), "withheld", "holds time stamps"),
         (SeenTime(("0:03", "0:11")), "text", "holds time stamps"),
+        (SeenTime(("<3 seconds>", "<11 seconds>")), "withheld", "holds time stamps"),
+        (SeenTime(("1s", "2s", "3s", "4s", "5s")), "native", RunStopped),
         (SeenTime((), 1.0), "withheld", None),
         (SeenTime((), 15.0), "native", None),
         (SeenTime(("<7.0 seconds>", "<22.0 seconds>"), 2.0), "native", None),

@@ -139,3 +139,10 @@ def test_the_bound_is_reached(probabilities, count):
     ends = a / (a + b + rest), (a + rest) / (a + b + rest)
     middle, bound = reading.option_probabilities["A"], reading.option_probability_bound
     assert (middle - bound, middle + bound) == pytest.approx(ends, abs=1e-9)
+
+
+@pytest.mark.parametrize("piece", [" B", "\u0120B", "\u2581B", "B\u010a", "B\n"])
+def test_spaces_are_known_in_whatever_way_a_vocabulary_writes_them(piece):
+    top = TopTokens((("A", log(0.3)), ("B", log(0.2)), (piece, log(0.45)), ("The", log(0.04))))
+    reading = read_letters(top, ("A", "B"))
+    assert reading.option_probabilities["A"] == pytest.approx(0.305 / 0.96, abs=1e-9)

@@ -20,8 +20,8 @@ from lmms_eval_tasks.vision_memo import VisionMemo, frames_encoded_once
 _CHECKS = 2  # requests of each kind that are computed both ways
 _EVERY = 50  # and one in so many after that
 _LIKELY = 1e-3  # entries of at least this probability are compared
-_TOLERANCE = {torch.float32: 1e-4}  # of log-probabilities
-_TOLERANCE_HALF = 0.25  # bfloat16 keeps about three digits, and sums in another order
+_TOLERANCE = 1e-4  # of log-probabilities in float32
+_TOLERANCE_HALF = 0.25  # in half precision, which sums in another order; and what rounds the logits themselves
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Sharing:
         difference = float((a - b).abs()[likely].max())
         self.largest_difference = max(self.largest_difference, difference)
         self.checked[self._kind] += 1
-        if not difference <= _TOLERANCE.get(plain.dtype, _TOLERANCE_HALF):  # NaN fails too
+        if not difference <= _tolerance(shared):  # NaN fails too
             if self.unchecked:
                 raise RunStopped(
                     f"work that prompts share changes log-probabilities by {difference:.2g} ({self._kind}), and answers "
@@ -97,6 +97,16 @@ class Sharing:
         self.active = False
         self.forget()
         logger.warning(f"each prompt is computed alone, which takes longer: {reason}")
+
+
+def _tolerance(logits: torch.Tensor) -> float:
+    """By how much log-probabilities may differ, from logits as the model itself gives them (`generate` casts them).
+
+    At a logit of 30, bfloat16 has steps of 0.125.
+    """
+    if logits.dtype == torch.float32:
+        return _TOLERANCE
+    return _TOLERANCE_HALF + 2 * torch.finfo(logits.dtype).eps * float(logits.abs().max())
 
 
 def rotation_limit(model: Any) -> float:

@@ -193,3 +193,18 @@ def test_a_fault_that_starts_late_stops_the_run(model):
                 checked += 1
                 sharing.check(logits, logits + (torch.arange(11) == 1) * (0.0 if number < 60 else 0.5))
     assert 4 < checked < 12 and sharing.unchecked > 50
+
+
+@pytest.mark.parametrize(("largest", "allowed"), [(1.0, 0.26), (30.0, 0.71)])
+def test_half_precision_is_allowed_its_rounding(model, largest, allowed):
+    """`generate` hands on float32 whatever the model is in; what counts is the precision of the model's own logits."""
+    plain_logits = torch.linspace(largest - 1, largest, 11)[None]
+    for off, holds in ((0.9 * allowed, True), (1.3 * allowed, False)):
+        sharing = Sharing()
+        sharing.logits(model, inputs([1, 2, 3]))
+        shared = (plain_logits + torch.tensor([off] * 5 + [0.0] * 6)).bfloat16()
+        a, b = (torch.log_softmax(x.float(), -1) for x in (shared, plain_logits))
+        share = off / float((a - b).abs().max())  # the constant of the softmax takes some of it
+        shared = (plain_logits + torch.tensor([off * share] * 5 + [0.0] * 6)).bfloat16()
+        sharing.check(shared, plain_logits)
+        assert sharing.active == holds

@@ -18,7 +18,7 @@ from lmms_eval_tasks.switches import SHARE
 from lmms_eval_tasks.vision_memo import VisionMemo, frames_encoded_once
 
 _CHECKS = 2  # requests of each kind that are computed both ways
-_EVERY = 50  # and one in so many after that
+_EVERY = 200  # and one in so many after that: it costs as much as four or five others
 _LIKELY = 1e-3  # entries of at least this probability are compared
 _TOLERANCE = 1e-4  # of log-probabilities in float32
 _TOLERANCE_HALF = 0.25  # in half precision, which sums in another order; and what rounds the logits themselves

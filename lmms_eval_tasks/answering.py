@@ -215,14 +215,14 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
         keys = {id(request): key for request, key in zip(requests, every_key, strict=True)}
         rank = int(getattr(wrapper, "rank", 0))
         store = open_store(facts, int(os.environ.get("RANK", "0")))  # wrappers call themselves 0 on every rank
-        todo = [request for request in distinct if store.get(keys[id(request)]) is None]
-        if len(todo) < len(distinct):
+        unanswered = [request for request in distinct if store.get(keys[id(request)]) is None]
+        if len(unanswered) < len(distinct):
             logger.info(
-                f"{len(distinct) - len(todo)} of {len(distinct)} requests were answered by an earlier run, kept in "
+                f"{len(distinct) - len(unanswered)} of {len(distinct)} requests were answered by an earlier run, kept in "
                 f"{store.folder} ({ANSWERS}=off computes them anew)"
             )
         with tqdm(
-            total=len(distinct), initial=len(distinct) - len(todo), desc="Model Responding", unit=" request",
+            total=len(distinct), initial=len(distinct) - len(unanswered), desc="Model Responding", unit=" request",
             disable=rank != 0,
         ) as bar:  # fmt: skip
 
@@ -231,9 +231,9 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
                 bar.update(len(pairs))
 
             if served:
-                why_not = read_served(wrapper, base, todo, finished)
+                why_not = read_served(wrapper, base, unanswered, finished)
             else:
-                ends_there = read_locally(wrapper, base, todo, tokenizer, finished)
+                ends_there = read_locally(wrapper, base, unanswered, tokenizer, finished)
                 why_not = None if ends_there else "it does not end in transformers' generate"
         if why_not is not None:
             logger.warning(f"the text of {base.__name__} is read, and there are no confidence rates: {why_not}")

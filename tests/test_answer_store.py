@@ -156,7 +156,7 @@ def test_a_killed_run_goes_on_and_writes_the_same_file(tmp_path, catalogue):
 
     release = build_release(catalogue, tmp_path / "release", (8,), 6, 5, 112, "mit", 1)
     checkpoint = write_tiny("llava_onevision", tmp_path / "tiny")
-    spy = Path(__file__).parent / "spy_kill"
+    spy = Path(__file__).parent / "spy"
     command = (
         *("--tasks", "caved_or_convinced_k8", "--model", "llava_hf"),
         *("--model_args", f"pretrained={checkpoint},device=cpu,device_map=cpu"),

@@ -1,18 +1,20 @@
-"""Loaded by Python at start-up when this folder is on its path: writes down what reaches `generate`.
+"""Loaded by Python at start-up when this folder is on its path; does nothing unless a variable asks for it.
 
-For every call it logs the frames, put together again from the model's own input patches and named by the
-hash of their pixels, and the text of the prompt. Nothing is changed.
+`SPY_LOG=FILE` writes down what reaches `generate`: for every call the frames, put together again from the model's own
+input patches and named by the hash of their pixels, and the text of the prompt. Nothing is changed.
+`CAVED_TEST_KILL_AFTER=N` kills the process once N answers were kept.
 """
 
 import json
 import os
+import signal
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 
-def _install(module):
+def _watch_generate(module):
     import numpy as np
     from PIL import Image
 
@@ -43,11 +45,26 @@ def _install(module):
     module.GenerationMixin.generate = generate
 
 
-class _Finder(MetaPathFinder, Loader):
-    NAME = "transformers.generation.utils"
+def _kill_after_answers(module):
+    original, kept = module.AnswerStore.add, [0]
+
+    def add(self, finished):
+        original(self, finished)
+        kept[0] += len(finished)
+        if kept[0] >= int(os.environ["CAVED_TEST_KILL_AFTER"]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    module.AnswerStore.add = add
+
+
+class _AfterImport(MetaPathFinder, Loader):
+    """Calls a function with a module as soon as it was imported."""
+
+    def __init__(self, name, change):
+        self.name, self.change = name, change
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.NAME:
+        if name != self.name:
             return None
         spec = PathFinder.find_spec(name, path)
         self.inner = spec.loader
@@ -59,8 +76,12 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module):
         self.inner.exec_module(module)
-        _install(module)
+        self.change(module)
 
 
-if os.environ.get("SPY_LOG"):
-    sys.meta_path.insert(0, _Finder())
+for variable, name, change in (
+    ("SPY_LOG", "transformers.generation.utils", _watch_generate),
+    ("CAVED_TEST_KILL_AFTER", "lmms_eval_tasks.answer_store", _kill_after_answers),
+):
+    if os.environ.get(variable):
+        sys.meta_path.insert(0, _AfterImport(name, change))

@@ -2,7 +2,7 @@
 
 from metrics.deference import Deference, deference_warnings, measure_deference
 from metrics.intervals import Estimate
-from metrics.letters import Reading, average_letters
+from metrics.letters import average_letters
 from metrics.sample_log import LogError, Run, read_runs
 from metrics.trial import Answer, Trial
 
@@ -11,7 +11,6 @@ __all__ = [
     "Deference",
     "Estimate",
     "LogError",
-    "Reading",
     "Run",
     "Trial",
     "average_letters",

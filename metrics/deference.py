@@ -11,19 +11,27 @@ share of wrong ones, which is 2q - 1 when nothing is abstained). What cannot be 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from metrics.intervals import NOTHING, RESAMPLES, Array, Estimate, estimate, mean_over_probes
-from metrics.letters import Reading, average_letters
-from metrics.trial import Order, Trial
+from metrics.intervals import RESAMPLES, Estimate
+from metrics.letters import average_letters
+from metrics.scores import (
+    accepted,
+    claim_is_true,
+    contrast,
+    informedness,
+    mean_score,
+    probe_names,
+    sum_within_probes,
+)
+from metrics.trial_table import Trials, chosen, one_value, table_of
+from metrics.twins import compare_twins
 
 MEASURES = ("S", "C", "J", "J0")
 PHASES = ("on_grid", "in_gap")
-
-_OTHER: dict[Order, Order] = {"e1_first": "e2_first", "e2_first": "e1_first"}
 
 
 @dataclass(frozen=True)
@@ -50,80 +58,25 @@ class Deference:
     unseen: int  # trials with probabilities whose frames could not be read back from the model
 
 
-def _score(reading: Reading, order: Order, confidence: bool) -> float | None:
-    return reading.probability(order) if confidence else reading.share(order)
-
-
-class _Sums:
-    """Per-probe sums of a score, aligned over all measures of a phase."""
-
-    def __init__(self, probes: Sequence[str]) -> None:
-        self._row = {probe: i for i, probe in enumerate(probes)}
-        self.totals: Array = np.zeros(len(probes))
-        self.counts: Array = np.zeros(len(probes))
-
-    def add(self, probe: str, value: float | None) -> None:
-        if value is not None:
-            self.totals[self._row[probe]] += value
-            self.counts[self._row[probe]] += 1
-
-    def per_probe(self) -> Array:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.counts > 0, self.totals / self.counts, np.nan)
-
-
 def _estimates(
-    claimed: Sequence[Reading],
-    unclaimed: Sequence[Reading],
-    confidence: bool,
-    identical: bool,
-    resamples: int,
+    claimed: pd.DataFrame, unclaimed: pd.DataFrame, confidence: bool, identical: bool, resamples: int
 ) -> dict[str, Estimate]:
-    probes = sorted({r.trial.probe for r in (*claimed, *unclaimed)})
-    if not probes:
-        return dict.fromkeys(MEASURES, NOTHING)
-    false, true, informed = _Sums(probes), _Sums(probes), _Sums(probes)
-    for reading in claimed:
-        order = reading.trial.claimed_order
-        assert order is not None
-        (true if reading.trial.claim_is_true else false).add(reading.trial.probe, _score(reading, order, confidence))
-    for reading in unclaimed:
-        order = reading.trial.shown_order
-        right, wrong = _score(reading, order, confidence), _score(reading, _OTHER[order], confidence)
-        if right is not None and wrong is not None:
-            informed.add(reading.trial.probe, right - wrong)
-    accept_false = mean_over_probes(false.totals, false.counts)
-    accept_true = mean_over_probes(true.totals, true.counts)
-
-    def difference(weights: Array) -> Array:
-        return accept_true(weights) - accept_false(weights)
-
-    read_order = mean_over_probes(informed.totals, informed.counts)
-    gap = true.per_probe() - false.per_probe()
+    probes = probe_names(claimed, unclaimed)
+    true = claim_is_true(claimed)
+    accepts = accepted(claimed, confidence)
+    false_claims = sum_within_probes(claimed, np.where(true, np.nan, accepts), probes)
+    true_claims = sum_within_probes(claimed, np.where(true, accepts, np.nan), probes)
+    informed = sum_within_probes(unclaimed, informedness(unclaimed, confidence), probes)
     return {
-        "S": estimate(accept_false, false.per_probe(), (0, 1), resamples=resamples),
-        "C": estimate(accept_true, true.per_probe(), (0, 1), resamples=resamples),
-        "J": estimate(difference, gap, (-1, 1), identical, resamples),
-        "J0": estimate(read_order, informed.per_probe(), (-1, 1), identical, resamples),
+        "S": mean_score(false_claims, (0, 1), resamples=resamples),
+        "C": mean_score(true_claims, (0, 1), resamples=resamples),
+        "J": contrast([(1, true_claims), (-1, false_claims)], (-1, 1), identical, resamples),
+        "J0": mean_score(informed, (-1, 1), identical, resamples),
     }
 
 
-def _same_request(readings: Iterable[Reading]) -> tuple[bool, int]:
-    """Whether every twin has a counterpart with the same frames, and how many such pairs answered differently."""
-    pairs: dict[tuple[str, ...], list[Reading]] = {}
-    for r in readings:
-        t = r.trial
-        pairs.setdefault((t.probe, str(t.budget), t.arm, t.phase, t.claim, t.time), []).append(r)
-    complete = bool(pairs) and all(len(pair) == 2 for pair in pairs.values())
-    same = [p for p in pairs.values() if len({r.trial.view for r in p}) == 1 and len(p) == 2]
-    unstable = sum(
-        (p[0].hard, p[0].confidence, p[0].unparseable) != (p[1].hard, p[1].confidence, p[1].unparseable) for p in same
-    )
-    return complete and len(same) == len(pairs), unstable
-
-
 def measure_deference(
-    trials: Iterable[Trial],
+    trials: Trials,
     phase: str,
     claim: str = "strong",
     arm: str = "intact",
@@ -143,25 +96,23 @@ def measure_deference(
     Raises:
         ValueError: if the trials mix releases, budgets or time channels, or contradict each other.
     """
-    trials = list(trials)
-    chosen = [
-        t for t in trials if t.phase == phase and t.arm == arm and time in (None, t.time) and t.claim in ("none", claim)
-    ]
-    for name in ("release", "budget", "time"):
-        values = sorted({str(getattr(t, name)) for t in chosen})
-        if len(values) > 1:
-            raise ValueError(f"trials of several {name}s cannot share a table: {', '.join(values)}")
-    readings = average_letters(chosen)
-    claimed = [r for r in readings if r.trial.claim == claim]
-    unclaimed = [r for r in readings if r.trial.claim == "none"]
-    identical, unstable = _same_request(readings)
-    constant = identical and not unstable
-    hard = _estimates(claimed, unclaimed, False, constant, resamples)
-    has_confidence = any(r.confidence is not None for r in readings)
-    confident = _estimates(claimed, unclaimed, True, constant, resamples) if has_confidence else {}
-    responses = sum(2 - r.missing for r in readings)
-    known = [r for r in readings if r.hard is not None]
-    bounds = [b for t in chosen if (b := t.answer.option_probability_bound) is not None]
+    table = table_of(trials)
+    counted = chosen(table, phase=phase, arm=arm, claim=("none", claim), unavailable="", padding=False)
+    if time is not None:
+        counted = chosen(counted, time=time)
+    for name in ("release", "budget"):
+        one_value(counted, name)
+    told = one_value(counted, "time")
+    readings = average_letters(counted)
+    claimed, unclaimed = chosen(readings, claim=claim), chosen(readings, claim="none")
+    twins = compare_twins(readings)
+    hard = _estimates(claimed, unclaimed, False, twins.by_construction, resamples)
+    has_confidence = bool(readings["confidence_e1"].notna().any())
+    confident = _estimates(claimed, unclaimed, True, twins.by_construction, resamples) if has_confidence else {}
+    responses = int((2 - readings["missing"]).sum())
+    known = readings[readings["hard_e1"].notna()]
+    release_probes = int(table["release_probes"].iloc[0]) if len(table) else 0
+    bound, mass = counted["probability_bound"].max(), counted["option_mass"].mean()
     return Deference(
         phase=phase,
         claim=claim,
@@ -171,30 +122,22 @@ def measure_deference(
         J0=hard["J0"],
         confidence=confident,
         responses=responses,
-        unparseable=_ratio(sum(r.unparseable for r in readings), responses),
-        abstained=_ratio(sum(r.hard[2] for r in known if r.hard), len(known)),
-        ties=_ratio(sum(r.tie for r in known), len(known)),
-        option_mass=_mean([t.answer.option_mass for t in chosen if t.answer.option_mass is not None]),
-        missing=_missing_trials(readings, next((t.release_probes for t in trials), 0)),
-        identical_twins=identical,
-        unstable=unstable,
-        time=chosen[0].time if chosen else time or "withheld",
-        probability_bound=max(bounds) if bounds else None,
-        unseen=sum(t.receipt is not None and t.receipt.get("frames") is None for t in chosen),
+        unparseable=_ratio(int(readings["unparseable"].sum()), responses),
+        abstained=_ratio(float(known["hard_abstained"].sum()), len(known)),
+        ties=_ratio(int(known["tie"].sum()), len(known)),
+        option_mass=None if math.isnan(mass) else float(mass),
+        # each probe of the release has two twins, two claims (or none) and two letter assignments
+        missing=max(0, release_probes * 2 * 2 * 2 - responses),
+        identical_twins=twins.all_identical,
+        unstable=twins.unstable,
+        time=str(told or time or "withheld"),
+        probability_bound=None if math.isnan(bound) else float(bound),
+        unseen=int(counted["unseen"].sum()),
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
 
 
 def _ratio(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
-
-
-def _missing_trials(readings: Sequence[Reading], probes: int) -> int:
-    """Trials that are absent: each probe of the release has two twins, two claims and two letter assignments."""
-    return max(0, probes * 2 * 2 * 2 - sum(2 - r.missing for r in readings))
 
 
 def deference_warnings(result: Deference) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from metrics.trial import Trial
 
@@ -29,7 +30,12 @@ class Run:
     problems: tuple[str, ...] = field(default=())
 
 
-def _log_files(places: Iterable[Path]) -> list[Path]:
+def log_files(places: Iterable[Path]) -> list[Path]:
+    """All sample logs under some folders, or of some files, in order of their paths, without those of other tasks.
+
+    Raises:
+        LogError: if a place is missing or holds no log at all.
+    """
     files: list[Path] = []
     for place in places:
         if not place.exists():
@@ -41,17 +47,35 @@ def _log_files(places: Iterable[Path]) -> list[Path]:
                 "with status 0 even when an evaluation failed, so look for an error in its output"
             )
         files += found
-    return list(dict.fromkeys(files))
+    files = list(dict.fromkeys(files))
+    return [path for path in files if not _is_foreign(path)] or files
 
 
-def _model_of(path: Path) -> tuple[str, str]:
+def results_of(path: Path) -> Mapping[str, Any]:
+    """The results file beside a sample log; empty if there is none."""
     prefix = path.name.split(_INFIX)[0]
-    results = path.with_name(f"{prefix}_results.json")
     try:
-        config = json.loads(results.read_text(encoding="utf-8"))["config"]
+        results = json.loads(path.with_name(f"{prefix}_results.json").read_text(encoding="utf-8"))
+        return results if isinstance(results, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def model_of(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
+    """The model and its arguments behind a sample log; the folder's name if the results file does not tell."""
+    try:
+        config = results["config"]
         return str(config["model"]), str(config.get("model_args") or "")
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         return path.parent.name, ""
+
+
+def no_trials(path: Path, reason: str) -> LogError:
+    """What to say of a log without a single trial of ours."""
+    return LogError(
+        f"{path} holds no trial of this benchmark ({reason or 'it is empty'}): give logs of our tasks, "
+        "written by this version of the package"
+    )
 
 
 def read_run(path: Path) -> Run:
@@ -64,15 +88,14 @@ def read_run(path: Path) -> Run:
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
-                trials.append(Trial.from_json(json.loads(line)["trial"]))
+                entry = json.loads(line)
+                logged = entry["trials"] if "trials" in entry else [entry["trial"]]
+                trials += [Trial.from_json(fields) for fields in logged]
             except (ValueError, KeyError, TypeError) as error:
                 damaged, reason = damaged + 1, str(error)
     if not trials:
-        raise LogError(
-            f"{path} holds no trial of this benchmark ({reason or 'it is empty'}): give logs of our tasks, "
-            "written by this version of the package"
-        )
-    model, model_args = _model_of(path)
+        raise no_trials(path, reason)
+    model, model_args = model_of(path, results_of(path))
     problems = (f"{damaged} lines of {path.name} could not be read ({reason})",) if damaged else ()
     return Run(path, trials[0].task, model, model_args, tuple(trials), damaged, problems)
 
@@ -84,7 +107,7 @@ def _is_foreign(path: Path) -> bool:
             line = json.loads(file.readline())
         except ValueError:
             return False
-    return isinstance(line, dict) and "trial" not in line
+    return isinstance(line, dict) and not {"trial", "trials"} & set(line)
 
 
 def read_runs(places: Iterable[Path]) -> list[Run]:
@@ -95,6 +118,4 @@ def read_runs(places: Iterable[Path]) -> list[Run]:
     Raises:
         LogError: if a place is missing or holds no log of ours.
     """
-    files = _log_files(places)
-    ours = [path for path in files if not _is_foreign(path)]
-    return [read_run(path) for path in ours or files]
+    return [read_run(path) for path in log_files(places)]

@@ -1,4 +1,4 @@
-"""The main table of a run as text: S, C, J and J0, on-grid and in-gap, with intervals and warnings."""
+"""The numbers of a run as text, with intervals and warnings: for the main task S, C, J and J0 in both phases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from metrics.deference import MEASURES, PHASES, Deference, deference_warnings, measure_deference
 from metrics.intervals import LEVEL, RESAMPLES, SEED, Estimate
+from metrics.paper_measures import is_main_task, paper_measures
 from metrics.sample_log import Run
+from metrics.task_warnings import task_warnings
+from metrics.trial_table import table_of
 
 Expected = Mapping[tuple[str, str], float]  # (phase, measure) -> value
 
@@ -49,32 +52,37 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
     Raises:
         ValueError: if the run mixes releases or budgets.
     """
-    results = [measure_deference(run.trials, phase) for phase in PHASES]
+    table = table_of(run.trials)
+    if is_main_task(run.task):
+        results = [measure_deference(table, phase) for phase in PHASES]
+        rows = deference_rows(results, expected)
+        measures = [getattr(result, m) for result in results for m in MEASURES]
+        warnings = [w for result in results for w in deference_warnings(result)]
+        without_confidence = not any(result.confidence for result in results)
+    else:
+        numbers = {k: v for k, v in paper_measures(run.task, table, RESAMPLES).items() if v.method != "none"}
+        rows = [["measure", "value", "probes"], *([k, _cell(v), str(v.probes)] for k, v in numbers.items())]
+        measures = list(numbers.values())
+        warnings = task_warnings(run.task, table)
+        without_confidence = not table["has_probabilities"].any()
     first = run.trials[0]
-    probes = len({t.probe for t in run.trials})
     heading = f"{run.task}: {run.model}" + (f" ({run.model_args})" if run.model_args else "")
-    facts = f"release {first.release[:16]}, {probes} probes, k = {first.budget}, frame times {first.time}"
-    warnings = [*run.problems, *(w for result in results for w in deference_warnings(result))]
+    budgets = ", ".join(map(str, sorted(table["budget"].unique())))
+    times = ", ".join(sorted(map(str, table["time"].unique())))
+    probes = table["probe"].nunique()
+    facts = f"release {first.release[:16]}, {probes} probes, k = {budgets}, frame times {times}"
     notes = [
         f"95 % intervals: percentile bootstrap over probes ({RESAMPLES} resamples, seed {SEED})"
         if LEVEL == 0.95
         else f"intervals at {LEVEL:.0%}"
     ]
-    methods = {getattr(result, m).method for result in results for m in MEASURES}
+    methods = {measure.method for measure in measures}
     if "exact" in methods:
         notes.append("e: all probes agree; exact binomial bound over probes")
     if "by construction" in methods:
         notes.append("c: zero by construction, the twins are identical requests")
-    if not any(result.confidence for result in results):
+    if without_confidence:
         notes.append("no confidence rates: this readout gives text, not option probabilities")
     return "\n".join(
-        [
-            heading,
-            facts,
-            *(f"WARNING {w}" for w in warnings),
-            "",
-            format_rows(deference_rows(results, expected)),
-            "",
-            *notes,
-        ]
+        [heading, facts, *(f"WARNING {w}" for w in [*run.problems, *warnings]), "", format_rows(rows), "", *notes]
     )

@@ -11,10 +11,12 @@ Order = Literal["e1_first", "e2_first"]
 Claim = Literal["none", "mild", "strong"]
 Letters = Literal["AB", "BA"]
 Time = Literal["withheld", "native", "text"]
+Phase = Literal["on_grid", "in_gap", "offset"]
+Direction = Literal["forward", "reversed"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "abstained", "unparseable")
 # Raised when a field changes its meaning; logs of another version are refused rather than misread.
-LOG_VERSION = 1
+LOG_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -48,17 +50,22 @@ class Trial:
     """A view plus a prompt plus the answer (design terms; paper, "Problem Formulation").
 
     `letters` says which option is which order: `AB` puts e1-first at A, `BA` at B. Twin `+` shows e1
-    first. `view` is the SHA-256 over the frame ids in order, so equal views are equal requests.
+    first; it names the video, and `direction` says how its frames were handed over. `view` is the SHA-256
+    over the frame ids in order, so equal views are equal requests.
     """
 
     task: str
     release: str  # digest
     release_probes: int  # how many probes of this budget the release has, so that a partial log shows
     probe: str
-    budget: int
+    video_budget: int  # k of the virtual video, which lasts k Δ
+    budget: int  # frames shown; differs from the video's in the reversal test only
     arm: str
     twin: Literal["+", "-"]
-    phase: Literal["on_grid", "in_gap"]
+    phase: Phase
+    offset: int | None  # which of the reversal test's offsets, with the phase "offset" only
+    direction: Direction
+    events_sampled: int  # how many of the two events a shown frame meets
     claim: Claim
     claimed_order: Order | None  # None without a claim
     letters: Letters
@@ -68,11 +75,14 @@ class Trial:
     answer: Answer
     receipt: Mapping[str, Any] | None = None  # what reached the model, once that is read back
     padding: bool = False  # repeated so that all ranks have equal shares; never counted
+    unavailable: str = ""  # why this trial could not be put to this model; never counted, never an answer
 
     def __post_init__(self) -> None:
         allowed: dict[str, tuple[object, ...]] = {
             "twin": ("+", "-"),
-            "phase": ("on_grid", "in_gap"),
+            "phase": ("on_grid", "in_gap", "offset"),
+            "direction": ("forward", "reversed"),
+            "events_sampled": (0, 1, 2),
             "claim": ("none", "mild", "strong"),
             "claimed_order": ("e1_first", "e2_first", None),
             "letters": ("AB", "BA"),
@@ -83,9 +93,14 @@ class Trial:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, none of {values}")
         if (self.claim == "none") != (self.claimed_order is None):
             raise ValueError(f"a claim of strength {self.claim!r} with the order {self.claimed_order!r}")
+        if (self.phase == "offset") != (self.offset is not None):
+            raise ValueError(f"phase {self.phase!r} with the offset {self.offset!r}")
         named = {self.answer.option} | set(self.answer.option_probabilities or {})
         if not named <= {"A", "B", None}:
             raise ValueError(f"an answer of options {named}, the question has A and B")
+        given = self.answer.option_probabilities
+        if given is not None and set(given) != {"A", "B"}:
+            raise ValueError(f"option probabilities of {set(given)}, the question has A and B")
 
     @property
     def shown_order(self) -> Order:
@@ -104,8 +119,9 @@ class Trial:
     @property
     def key(self) -> tuple[str, ...]:
         """What tells trials of one run apart."""
+        where = self.phase if self.offset is None else f"{self.phase}{self.offset}"
         return (
-            self.probe, str(self.budget), self.arm, self.twin, self.phase, self.claim, self.letters, self.time,
+            self.probe, str(self.budget), self.arm, self.twin, where, self.direction, self.claim, self.letters, self.time,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

@@ -20,8 +20,9 @@ def make_trials(answer: Callable[[Trial], Answer], probes: int = 8, budget: int 
                         view = f"{i}-{phase}-{twin if phase == 'on_grid' else ''}"
                         claimed = None if claim == "none" else ("e1_first", "e2_first")[i % 2]
                         blank = Trial(
-                            "caved_or_convinced", "digest", probes, f"p{i:05d}", budget, "intact", twin, phase, claim,
-                            claimed, letters, "withheld", view, ("a", "b"), Answer("unparseable"),
+                            "caved_or_convinced", "digest", probes, f"p{i:05d}", budget, budget, "intact", twin, phase,
+                            None, "forward", 2 if phase == "on_grid" else 0, claim, claimed, letters, "withheld", view,
+                            ("a", "b"), Answer("unparseable"),
                         )  # fmt: skip
                         trials.append(with_answer(blank, answer(blank)))
     return trials

@@ -1,0 +1,171 @@
+"""Sample logs read in a hurry: straight into columns, without an object for every trial.
+
+A paper's worth of logs is gigabytes of JSON, most of it frame ids and texts that no measure needs. Lines are decoded
+into typed structures that hold only what a table needs; whatever does not fit them is a damaged line, counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pandas as pd
+
+from metrics.sample_log import log_files, model_of, no_trials, results_of
+from metrics.trial import LOG_VERSION
+from metrics.trial_table import rows_to_table
+
+_NAMES_A_CHECKPOINT = ("pretrained", "model", "model_version", "model_path", "model_name")
+
+
+class _Answer(msgspec.Struct, gc=False):
+    outcome: Literal["answered", "abstained", "unparseable"]
+    option: Literal["A", "B"] | None = None
+    option_probabilities: dict[str, float] | None = None
+    option_mass: float | None = None
+    option_probability_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.outcome == "answered") != (self.option is not None):
+            raise ValueError("an answer has an option exactly if it is answered")
+        given = self.option_probabilities
+        if given is not None and (
+            set(given) != {"A", "B"} or min(given.values()) < 0 or abs(sum(given.values()) - 1) > 1e-6
+        ):
+            raise ValueError("option probabilities must be of A and B and sum to 1")
+
+
+class _Receipt(msgspec.Struct, gc=False):
+    frames: int | None = None
+    order: str | None = None
+    size_px: list[int] | None = None
+
+
+class _Trial(msgspec.Struct, gc=False, kw_only=True):
+    log_version: int
+    task: str
+    release: str
+    release_probes: int
+    probe: str
+    video_budget: int = 0  # defaults where version 1 has no field, so that the version is what is complained of
+    budget: int
+    arm: str
+    twin: Literal["+", "-"]
+    phase: Literal["on_grid", "in_gap", "offset"]
+    offset: int | None = None
+    direction: Literal["forward", "reversed"] = "forward"
+    events_sampled: Literal[0, 1, 2] = 0
+    claim: Literal["none", "mild", "strong"]
+    claimed_order: Literal["e1_first", "e2_first"] | None
+    letters: Literal["AB", "BA"]
+    time: Literal["withheld", "native", "text"]
+    view: str
+    answer: _Answer
+    receipt: _Receipt | None = None
+    padding: bool = False
+    unavailable: str = ""
+
+    def __post_init__(self) -> None:
+        if self.log_version != LOG_VERSION:
+            raise ValueError(f"log version {self.log_version}, this version of the package reads {LOG_VERSION}")
+        if (self.claim == "none") != (self.claimed_order is None):
+            raise ValueError("a claim without an order, or an order without a claim")
+        if (self.phase == "offset") != (self.offset is not None):
+            raise ValueError("an offset without its phase, or the phase without an offset")
+
+
+class _Line(msgspec.Struct, gc=False):
+    trial: _Trial | None = None
+    trials: list[_Trial] | None = None
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """One task in one run, as a table of trials, with what the results file beside it says."""
+
+    path: Path
+    task: str
+    model: str  # as the report calls it
+    model_id: str  # --model
+    model_args: str
+    date: str  # when it ended, as the harness writes it; sorts by time
+    table: pd.DataFrame
+    versions: tuple[tuple[str, str], ...]  # of packages, as far as the task noted them
+    problems: tuple[str, ...]
+
+
+def model_label(model_id: str, model_args: str) -> str:
+    """What to call a model: its checkpoint's name, or the model with all its arguments if none is named."""
+    arguments = dict(part.split("=", 1) for part in model_args.split(",") if "=" in part)
+    for name in _NAMES_A_CHECKPOINT:
+        if arguments.get(name, "").strip("/"):
+            return "/".join(arguments[name].rstrip("/").split("/")[-2:])
+    return f"{model_id} ({model_args})" if model_args else model_id
+
+
+def _trials(path: Path, faults: list[str], progress: Callable[[int], object]) -> Iterable[_Trial]:
+    decoder = msgspec.json.Decoder(_Line)
+    with path.open("rb") as file:
+        for raw in file:
+            try:
+                line = decoder.decode(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                faults.append(str(error))
+            else:
+                if line.trial is None and line.trials is None:
+                    faults.append("no trial in it")
+                yield from line.trials if line.trials is not None else [line.trial] if line.trial else []
+            progress(len(raw))
+
+
+def read_logged_run(path: Path, progress: Callable[[int], object] = lambda _: None) -> LoggedRun:
+    """The run behind one `*_samples_*.jsonl` file.
+
+    Args:
+        path: the file.
+        progress: called with the number of bytes of each line.
+
+    Raises:
+        LogError: if no line of it is a trial of this benchmark.
+    """
+    faults: list[str] = []
+    table = rows_to_table(_trials(path, faults, progress))
+    if table.empty:
+        raise no_trials(path, faults[-1] if faults else "")
+    results = results_of(path)
+    model_id, model_args = model_of(path, results)
+    task = str(table["task"].iloc[0])
+    problems = [f"{len(faults)} lines of {path.name} could not be read ({faults[-1]})"] if faults else []
+    if not results:
+        problems.append(f"{path.name} has no results file beside it: the run did not end, or only its log was copied")
+    return LoggedRun(
+        path=path,
+        task=task,
+        model=model_label(model_id, model_args),
+        model_id=model_id,
+        model_args=model_args,
+        date=path.name.split("_samples_")[0],
+        table=table,
+        versions=_versions(results, task),
+        problems=tuple(problems),
+    )
+
+
+def _versions(results: Any, task: str) -> tuple[tuple[str, str], ...]:
+    try:
+        noted = results["configs"][task]["metadata"]["versions"]
+        return tuple(sorted((str(name), str(version)) for name, version in noted.items()))
+    except (KeyError, TypeError, AttributeError):
+        return ()
+
+
+def read_logged_runs(places: Iterable[Path], progress: Callable[[int], object] = lambda _: None) -> list[LoggedRun]:
+    """All runs of our tasks under some folders, or of some files, in order of their paths.
+
+    Raises:
+        LogError: if a place is missing or holds no log of ours.
+    """
+    return [read_logged_run(path, progress) for path in log_files(places)]

@@ -1,0 +1,1 @@
+"""From sample logs to tables, figures and one page."""

@@ -1,0 +1,142 @@
+"""From the runs of a study to its report: measured once, warnings first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+from metrics.intervals import RESAMPLES, SEED
+from metrics.logged_run import LoggedRun
+from metrics.report.contents import LogSource, Provenance, ReceiptSummary, Report, Verdict
+from metrics.report.drawn import draw_figures
+from metrics.report.measured import Measured, measure_study
+from metrics.report.paper_tables import paper_tables
+from metrics.report.published import SOURCE, published
+from metrics.report.report_table import ReportTable
+from metrics.report.reversal_tables import (
+    REVERSAL,
+    TUNING_SEED,
+    Reversal,
+    adaptive_table,
+    measure_reversals,
+    reversal_table,
+    sweep_table,
+    tuned_table,
+)
+from metrics.report.significance_tables import significance_table
+from metrics.report.study import Study
+from metrics.report.verdicts import model_verdicts, reading_groups
+from metrics.task_warnings import task_warnings
+from metrics.trial_table import UNKNOWN
+
+_OWN_PACKAGES = ("caved-or-convinced", "numpy", "scipy", "pandas")
+
+
+def _receipt(run: LoggedRun) -> ReceiptSummary:
+    table = run.table[~run.table["padding"].to_numpy() & (run.table["unavailable"] == "").to_numpy()]
+
+    def listed(name: str) -> str:
+        values = sorted({str(v) for v in table[name].unique()} - {"", UNKNOWN}, key=lambda v: (len(v), v))
+        return ", ".join(values)
+
+    frames = listed("received_frames")
+    shown = ", ".join(map(str, sorted(table["budget"].unique())))
+    return ReceiptSummary(
+        model=run.model,
+        task=run.task,
+        trials=len(table),
+        without_receipt=int(table["received_frames"].isin(["", UNKNOWN]).sum()),
+        frames=f"{frames} of {shown}" if frames else "not known",
+        order=listed("received_order") or "not known",
+        size=listed("received_size") or "not known",
+        time=listed("time"),
+    )
+
+
+def _provenance(study: Study) -> Provenance:
+    versions = {}
+    for name in _OWN_PACKAGES:
+        try:
+            versions[f"{name} (report)"] = version(name)
+        except PackageNotFoundError:
+            continue
+    for run in study.runs.values():
+        for name, noted in run.versions:
+            key = f"{name} (run)"
+            versions[key] = noted if versions.get(key, noted) == noted else f"{versions[key]}, {noted}"
+    return Provenance(
+        versions=versions,
+        releases=(study.release,),
+        seeds={f"bootstrap of {RESAMPLES} resamples": SEED, "split of tuning probes": TUNING_SEED},
+        logs=tuple(
+            LogSource(
+                "/".join(run.path.parts[-2:]),
+                run.task,
+                run.model,
+                f"{run.model_id} {run.model_args}".strip(),
+                study.readout,
+            )
+            for run in study.runs.values()
+        ),
+    )
+
+
+def _tables(measured: Measured, reversal: Reversal, with_published: bool) -> list[ReportTable]:
+    tables = paper_tables(measured, published if with_published else None)
+    tables.append(significance_table(measured))
+    if reversal.results:
+        said = (lambda model, key: published("reversal", model, key)) if with_published else None
+        tables.append(reversal_table(measured, reversal, said))
+        tables.append(sweep_table(measured, reversal, with_published))
+        tables.append(tuned_table(measured, reversal))
+    tables.append(adaptive_table(measured))
+    return [table for table in tables if table.rows]
+
+
+def _missing(study: Study, tables: list[ReportTable]) -> tuple[str, ...]:
+    lines = [line for table in tables for line in table.missing]
+    if not any(study.run(model, REVERSAL) for model in study.models):
+        lines.append(f"no log of the reversal test: `lmms-eval --tasks {REVERSAL} --log_samples`")
+    return tuple(dict.fromkeys(lines))
+
+
+def build_report(
+    study: Study,
+    with_published: bool = False,
+    resamples: int = RESAMPLES,
+    progress: Callable[[int], object] = lambda _: None,
+) -> Report:
+    """Everything that a report says about a study, but for pictures of its probes.
+
+    Args:
+        study: runs of one release and one readout.
+        with_published: set the paper's numbers beside the measured ones.
+        resamples: of the bootstrap behind every interval.
+        progress: called with 1 after each run that was measured, and after each model's reversal test.
+
+    Raises:
+        LogError: if a run contradicts itself.
+    """
+    measured = measure_study(study, resamples, progress)
+    verdicts = model_verdicts(measured, resamples)
+    reversal = measure_reversals(measured, reading_groups(verdicts), resamples, progress)
+    tables = _tables(measured, reversal, with_published)
+    warnings = [*study.problems]
+    for (model, task), run in study.runs.items():
+        warnings += [f"{model}, {task}: {text}" for text in task_warnings(run.task, run.table)]
+    if with_published:
+        warnings.append(
+            f"published numbers ({SOURCE}) are of the paper's own 500 videos a budget; this release has others, so small "
+            "differences mean nothing"
+        )
+    title = f"Caved or convinced: {len(study.models)} model{'s' if len(study.models) != 1 else ''}"
+    return Report(
+        title=title,
+        warnings=tuple(dict.fromkeys([*warnings, *reversal.warnings])),
+        verdicts=tuple(Verdict(model, v.kind, v.sentence) for model, v in verdicts.items()),
+        missing=_missing(study, tables),
+        tables=tuple(tables),
+        figures=draw_figures(measured, reversal, with_published),
+        receipts=tuple(_receipt(run) for run in study.runs.values()),
+        provenance=_provenance(study),
+    )

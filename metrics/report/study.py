@@ -1,0 +1,139 @@
+"""Which runs a report is about: models by tasks, of one release and one readout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.logged_run import LoggedRun
+from metrics.sample_log import LogError
+
+PROBABILITIES, TEXT = "option probabilities", "text"
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs behind a report, at most one for each model and task.
+
+    All are of one release and one readout, so that any of them may stand in one table.
+    """
+
+    models: tuple[str, ...]
+    runs: Mapping[tuple[str, str], LoggedRun]  # by model and task
+    release: str
+    readout: str
+    problems: tuple[str, ...]
+
+    def run(self, model: str, task: str) -> LoggedRun | None:
+        """The run of a task by a model, if it was logged."""
+        return self.runs.get((model, task))
+
+    def tasks(self) -> tuple[str, ...]:
+        """All tasks that any model was put to."""
+        return tuple(sorted({task for _, task in self.runs}))
+
+
+def readout_of(run: LoggedRun) -> str:
+    """Whether a run's answers are option probabilities or text.
+
+    Raises:
+        LogError: if some of its answers are one and some the other: their rates do not mean the same.
+    """
+    answered = run.table["e1"].notna() & (run.table["abstained"] == 0)
+    given = run.table.loc[answered, "has_probabilities"]
+    if given.all():
+        return PROBABILITIES if len(given) else TEXT
+    if given.any():
+        raise LogError(
+            f"{run.path} holds both option probabilities ({int(given.sum())} trials) and texts ({int((~given).sum())}): "
+            "run it again with one readout (CAVED_READOUT)"
+        )
+    return TEXT
+
+
+def _refuse_mixing(runs: Sequence[LoggedRun], what: str, values: Mapping[str, list[LoggedRun]], remedy: str) -> None:
+    if len(values) < 2:
+        return
+    listed = "".join(
+        f"\n  {value[:32]}: {len(some)} run(s), such as {some[0].path}" for value, some in sorted(values.items())
+    )
+    raise LogError(f"{len(runs)} runs of several {what} cannot share a report:{listed}\n  {remedy}")
+
+
+def _by(runs: Iterable[LoggedRun], values: Iterable[str]) -> dict[str, list[LoggedRun]]:
+    groups: dict[str, list[LoggedRun]] = {}
+    for run, value in zip(runs, values, strict=True):
+        groups.setdefault(value, []).append(run)
+    return groups
+
+
+def _newest(runs: Sequence[LoggedRun]) -> tuple[dict[tuple[str, str], LoggedRun], list[str]]:
+    chosen: dict[tuple[str, str], LoggedRun] = {}
+    problems = []
+    for (model, task), some in sorted(_by_model_and_task(runs).items()):
+        newest = max(some, key=lambda run: (run.date, str(run.path)))
+        chosen[model, task] = newest
+        if len(some) > 1:
+            problems.append(
+                f"{model}: {len(some)} runs of {task}; the newest is reported ({newest.path.name}). Give the folder of "
+                "one run to report another"
+            )
+    return chosen, problems
+
+
+def _by_model_and_task(runs: Iterable[LoggedRun]) -> dict[tuple[str, str], list[LoggedRun]]:
+    groups: dict[tuple[str, str], list[LoggedRun]] = {}
+    for run in runs:
+        groups.setdefault((run.model, run.task), []).append(run)
+    return groups
+
+
+def _other_arguments(chosen: Mapping[tuple[str, str], LoggedRun]) -> list[str]:
+    """Models whose tasks ran under different ids or arguments: perhaps they are not the same model."""
+    problems = []
+    for model in sorted({model for model, _ in chosen}):
+        ways = sorted({f"{r.model_id} {r.model_args}".strip() for (m, _), r in chosen.items() if m == model})
+        if len(ways) > 1:
+            problems.append(f"{model} ran with different arguments in different tasks: {' | '.join(ways)}")
+    return problems
+
+
+def collect_study(runs: Sequence[LoggedRun]) -> Study:
+    """Order runs by model and task; of several runs of one task by one model the newest counts.
+
+    Raises:
+        LogError: if the runs are of several releases or readouts, or if one run is.
+    """
+    releases = [sorted(map(str, run.table["release"].unique())) for run in runs]
+    for run, found in zip(runs, releases, strict=True):
+        if len(found) > 1:
+            raise LogError(
+                f"{run.path} holds trials of {len(found)} releases: it was written to by two runs; run again"
+            )
+    _refuse_mixing(
+        runs, "releases", _by(runs, [found[0] for found in releases]),
+        "report the runs of one release at a time, with an --out of its own for each",
+    )  # fmt: skip
+    readouts = [readout_of(run) for run in runs]
+    _refuse_mixing(
+        runs, "readouts", _by(runs, readouts),
+        "report them apart, or run all with the same readout (CAVED_READOUT=text works for every model)",
+    )  # fmt: skip
+    chosen, problems = _newest(runs)
+    bounded = sorted(
+        {run.model for run in chosen.values() if float(np.nan_to_num(run.table["probability_bound"].max())) > 0}
+    )
+    if bounded:
+        problems.append(
+            f"{', '.join(bounded)}: option probabilities are middles of intervals that a server's likeliest tokens leave "
+            "open; those of local models are exact"
+        )
+    return Study(
+        models=tuple(sorted({run.model for run in chosen.values()}, key=str.lower)),
+        runs=chosen,
+        release=releases[0][0],
+        readout=readouts[0],
+        problems=(*(p for run in chosen.values() for p in run.problems), *problems, *_other_arguments(chosen)),
+    )

@@ -1,0 +1,147 @@
+"""`caved report`: the tables of some runs as text, or the whole paper as one page with tables and figures."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from PIL import Image
+from tqdm import tqdm
+
+from metrics.flips import Flip, flipped_probes
+from metrics.intervals import RESAMPLES
+from metrics.logged_run import read_logged_runs
+from metrics.paper_measures import TASK
+from metrics.report.assemble import build_report
+from metrics.report.contents import Report, Sheet
+from metrics.report.report import write_report
+from metrics.report.report_folder import ReportError, check_target
+from metrics.report.study import Study, collect_study
+from metrics.sample_log import log_files, read_run
+from metrics.table import describe_run
+from stimuli_builder.contact_sheet import contact_sheet
+from stimuli_builder.default_release import built_default
+from stimuli_builder.errors import CavedError
+from stimuli_builder.find_release import VARIABLE, find_release
+from stimuli_builder.release import Release, open_release
+
+_SHEET_WIDTH_PX = 1200
+
+
+def report(
+    logs: Annotated[list[Path], typer.Argument(help="folders or files that lmms-eval --log_samples wrote")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045 (typer on Python 3.10 reads Optional)
+        typer.Option(help="new folder: index.html, tables (CSV, LaTeX), figures (PNG, SVG), report.json"),
+    ] = None,
+    published: Annotated[bool, typer.Option(help="set the paper's own numbers beside the measured ones")] = False,
+    release: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="the release that was evaluated, for contact sheets; default: CAVED_RELEASE"),
+    ] = None,
+    sheets: Annotated[int, typer.Option(min=0, help="contact sheets of probes that flipped, for each model")] = 2,
+    resamples: Annotated[int, typer.Option(min=100, help="of the bootstrap behind the intervals")] = RESAMPLES,
+) -> None:
+    """Report on runs from their sample logs alone: as text, or with --out as one page that needs no network.
+
+    Several models may stand in one report; runs of several releases or readouts may not. What a log does not hold is
+    said, with the command that would give it.
+    """
+    if out is None:
+        _print_tables(logs)
+        return
+    try:
+        target = check_target(out)
+        study = _read(logs)
+        runs = len(study.runs) + len(study.models)
+        with tqdm(total=runs, desc="measuring", unit=" run") as bar:
+            finished = build_report(study, published, resamples, bar.update)
+        finished = _with_sheets(finished, study, release, sheets)
+        write_report(finished, target)
+    except ReportError as error:
+        raise CavedError(str(error)) from error
+    for warning in finished.warnings[:20]:
+        typer.echo(f"WARNING {warning}", err=True)
+    if len(finished.warnings) > 20:
+        typer.echo(f"... and {len(finished.warnings) - 20} more warnings on the page", err=True)
+    for verdict in finished.verdicts:
+        typer.echo(f"{verdict.kind}: {verdict.sentence}")
+    typer.echo(f"{target / 'index.html'}: {len(finished.tables)} tables, {len(finished.figures)} figures")
+
+
+def _print_tables(logs: Sequence[Path]) -> None:
+    for number, path in enumerate(log_files(logs)):
+        try:
+            table = describe_run(read_run(path))
+        except ValueError as error:
+            raise CavedError(f"{path}: {error}; report one run, and one release, at a time") from error
+        typer.echo(("\n" if number else "") + table)
+
+
+def _read(logs: Sequence[Path]) -> Study:
+    size = sum(path.stat().st_size for path in log_files(logs))
+    with tqdm(total=size, desc="reading logs", unit="B", unit_scale=True) as bar:
+        runs = read_logged_runs(logs, bar.update)
+    return collect_study(runs)
+
+
+def _release_of(study: Study, named: Path | None) -> tuple[Release | None, str]:
+    """The release that was evaluated, if it is at hand, else why it is not."""
+    if named is not None:
+        found: Release | None = open_release(named)
+    elif os.environ.get(VARIABLE):
+        found = find_release()
+    else:
+        found = built_default()
+    if found is not None and found.info.digest == study.release:
+        return found, ""
+    if named is not None and found is not None:
+        raise CavedError(
+            f"--release {named} has digest {found.info.digest[:16]}, the runs are of {study.release[:16]}: give the "
+            "release that was evaluated, or leave it out"
+        )
+    return None, (
+        f"no contact sheets of flipped probes: the release {study.release[:16]} is not at hand: `caved report LOGS --out DIR --release FOLDER`"
+    )
+
+
+def _png(image: Image.Image) -> bytes:
+    height = round(image.height * _SHEET_WIDTH_PX / image.width)
+    small = image.resize((_SHEET_WIDTH_PX, height), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    small.quantize(256, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _caption(flip: Flip) -> str:
+    return (
+        f"probe {flip.probe}, k = {flip.budget}, twin {flip.twin}: gives the shown order {flip.before:.2f} without a claim and "
+        f"{flip.after:.2f} under a strong false claim"
+    )
+
+
+def _with_sheets(report: Report, study: Study, named: Path | None, count: int) -> Report:
+    """The report with contact sheets of the probes on which each model flipped most."""
+    if count == 0:
+        return report
+    release, reason = _release_of(study, named)
+    if release is None:
+        return replace(report, missing=(*report.missing, reason))
+    chosen: list[tuple[str, Flip]] = []
+    for model in study.models:
+        run = study.run(model, TASK)
+        if run is not None:
+            chosen += [(model, flip) for flip in flipped_probes(run.table)[:count]]
+    pictures: dict[tuple[int, str, str], bytes] = {}
+    sheets = []
+    for model, flip in tqdm(chosen, desc="contact sheets", unit=" sheet", disable=not chosen):
+        key = (flip.budget, flip.probe, flip.twin)
+        if key not in pictures:
+            pictures[key] = _png(contact_sheet(release, flip.budget, flip.probe, show="on_grid", twin=flip.twin))
+        sheets.append(Sheet(model, _caption(flip), pictures[key]))
+    return replace(report, sheets=tuple(sheets))

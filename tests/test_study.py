@@ -1,0 +1,235 @@
+"""From folders of logs to a report: what is refused, what is said, and that the fast reader reads what the slow one does."""
+
+import json
+import random
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paper_trials import SETTINGS, paper_trials, write_run
+from trial_tables import confident, says
+
+from metrics.logged_run import model_label, read_logged_run, read_logged_runs
+from metrics.report.assemble import build_report
+from metrics.report.study import collect_study
+from metrics.sample_log import LogError, read_run
+from metrics.trial import Answer, Trial
+from metrics.trial_table import rows_to_table
+
+OTHER = {"e1_first": "e2_first", "e2_first": "e1_first"}
+
+
+def reader(t):
+    """Reads forward and reversed frames, and yields to half of the claims."""
+    shown = t.shown_order if t.direction == "forward" else OTHER[t.shown_order]
+    if t.events_sampled < 2:
+        shown = "e1_first"
+    yields = t.claimed_order is not None and int(t.probe[1:]) % 4 < 2
+    return confident(t, 0.9 if (t.claimed_order if yields else shown) == "e1_first" else 0.1)
+
+
+def any_trial(seed):
+    rng = random.Random(seed)
+
+    def answer(t):
+        u = rng.random()
+        if u < 0.2:
+            return Answer("unparseable", option_mass=rng.choice([None, 0.2]))
+        if u < 0.4:
+            return Answer("abstained", rule="cannot tell")
+        if u < 0.6:
+            return says(t, t.shown_order)
+        base = confident(t, rng.random())
+        return Answer(base.outcome, base.option, base.option_probabilities, rng.random(), "", rng.choice([None, 0.01]))
+
+    def receipt():
+        return rng.choice(
+            [None, {"frames": None, "order": None, "size_px": None, "digest": None, "time": {}},
+             {"frames": 16, "order": "as shown", "size_px": [448, 448], "digest": "x", "time": {"channel": "withheld"}}]
+        )  # fmt: skip
+
+    task = rng.choice([*SETTINGS])
+    changes = [
+        {"receipt": receipt(), "padding": rng.random() < 0.1, "unavailable": rng.choice(["", "", "no channel"])}
+        for _ in range(10**4)
+    ]
+    return [
+        Trial(**{**vars(t), **change}) for t, change in zip(paper_trials(task, answer, probes=2), changes, strict=False)
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_fast_reader_reads_what_the_slow_one_does(tmp_path_factory, seed):
+    path = write_run(tmp_path_factory.mktemp("log"), any_trial(seed))
+    pd.testing.assert_frame_equal(read_logged_run(path).table, rows_to_table(read_run(path).trials))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda f: f.update(log_version=1), "log version 1"),
+        (lambda f: f.pop("probe"), "probe"),
+        (lambda f: f.update(twin="x"), "Invalid enum value"),
+        (lambda f: f.update(claimed_order="e1_first" if f["claim"] == "none" else None), "a claim without an order"),
+        (lambda f: f.update(offset=3), "an offset without its phase"),
+        (lambda f: f["answer"].update(option=None), "option"),
+        (lambda f: f["answer"].update(option_probabilities={"A": 0.9, "B": 0.9}), "sum to 1"),
+        (lambda f: f["answer"].update(option_probabilities={"A": 1.0}), "A and B"),
+    ],
+)
+def test_damaged_lines_are_counted_by_both_readers(tmp_path, spoil, reason):
+    path = write_run(tmp_path, paper_trials("", reader))
+    lines = path.read_text().splitlines()
+    entry = json.loads(lines[5])
+    spoil(entry["trial"])
+    lines[5] = json.dumps(entry)
+    path.write_text("\n".join([*lines, '{"doc_id": 7, "tri']))
+    fast, slow = read_logged_run(path), read_run(path)
+    assert len(fast.table) == len(slow.trials) == 127
+    assert slow.damaged == 2 and "2 lines" in fast.problems[0]
+    path.write_text("\n".join(lines[5:6]))
+    with pytest.raises(LogError, match=reason):
+        read_logged_run(path)
+
+
+def test_several_trials_in_one_line_are_all_read(tmp_path):
+    trials = paper_trials("_reversal", reader, probes=2)
+    path = write_run(tmp_path, trials)
+    lines = [json.dumps({"doc_id": i, "trials": [t.to_json() for t in trials[i : i + 24]]}) for i in range(0, 144, 24)]
+    path.write_text("\n".join(lines) + "\n")
+    assert list(read_run(path).trials) == trials
+    assert len(read_logged_run(path).table) == 144
+
+
+@pytest.mark.parametrize(
+    ("model_id", "arguments", "label"),
+    [
+        ("qwen2_5_vl", "pretrained=Qwen/Qwen2.5-VL-7B-Instruct,device=cpu", "Qwen/Qwen2.5-VL-7B-Instruct"),
+        ("qwen2_5_vl", "device=cpu,pretrained=/data/models/Qwen/tiny/", "Qwen/tiny"),
+        ("openai", "model=some-model,base_url=http://localhost:8000/v1?a=b", "some-model"),
+        ("scripted_observer", "reading=0.9,deference=0.3", "scripted_observer (reading=0.9,deference=0.3)"),
+        ("scripted_observer", "", "scripted_observer"),
+    ],
+)
+def test_what_a_model_is_called(model_id, arguments, label):
+    assert model_label(model_id, arguments) == label
+
+
+def study_of(*places):
+    return collect_study(read_logged_runs(places))
+
+
+def test_releases_and_readouts_are_never_mixed(tmp_path):
+    write_run(tmp_path / "a", paper_trials("", reader), "pretrained=a")
+    write_run(tmp_path / "b", paper_trials("", reader, release="e" * 64), "pretrained=b")
+    with pytest.raises(LogError, match=r"several releases cannot share a report(?s:.*)an --out of its own"):
+        study_of(tmp_path)
+    write_run(tmp_path / "b", paper_trials("", lambda t: says(t, t.shown_order)), "pretrained=b")
+    with pytest.raises(LogError, match=r"several readouts(?s:.*)option probabilities: 1 run(?s:.*)text: 1 run"):
+        study_of(tmp_path)
+    mixed = paper_trials("", lambda t: reader(t) if t.twin == "+" else says(t, t.shown_order))
+    write_run(tmp_path / "c", mixed, "pretrained=c")
+    with pytest.raises(LogError, match=r"holds both option probabilities \(64 trials\) and texts \(64\)"):
+        study_of(tmp_path / "c")
+    two = paper_trials("", reader) + paper_trials("", reader, release="f" * 64)
+    write_run(tmp_path / "d", two, "pretrained=d")
+    with pytest.raises(LogError, match="trials of 2 releases"):
+        study_of(tmp_path / "d")
+
+
+def test_of_several_runs_the_newest_counts_and_it_is_said(tmp_path):
+    write_run(tmp_path, paper_trials("", reader), stamp="20260102_000000")
+    write_run(tmp_path, paper_trials("", lambda t: confident(t, 0.5)), stamp="20260101_000000")
+    study = study_of(tmp_path)
+    assert study.models == ("someone/model-7B",)
+    assert study.run("someone/model-7B", "caved_or_convinced").date == "20260102_000000"
+    assert any("2 runs of caved_or_convinced; the newest" in p for p in study.problems)
+
+
+def test_other_arguments_in_another_task_are_said(tmp_path):
+    write_run(tmp_path / "x", paper_trials("", reader), "pretrained=a/b,max_num_frames=16")
+    write_run(tmp_path / "y", paper_trials("_k32", reader), "pretrained=a/b,max_num_frames=32")
+    study = study_of(tmp_path)
+    assert study.models == ("a/b",) and len(study.runs) == 2
+    assert any("different arguments" in p for p in study.problems)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Two models, all tasks; one of them lacks the native channel."""
+    folder = tmp_path_factory.mktemp("whole")
+    for ending in SETTINGS:
+        trials = paper_trials(ending, reader, probes=40)
+        write_run(folder / "a", trials, "pretrained=Qwen/Qwen2.5-VL-7B-Instruct")
+        lost = [
+            Trial(**{**vars(t), "unavailable": "no native channel", "answer": Answer("unparseable")})
+            if t.time == "native"
+            else t
+            for t in paper_trials(
+                ending, lambda t: confident(t, 0.8 if t.claimed_order != "e2_first" else 0.2), probes=40
+            )
+        ]
+        write_run(folder / "b", lost, "pretrained=someone/caves")
+    return build_report(study_of(folder), with_published=True, resamples=200)
+
+
+def table(report, name):
+    return next(t for t in report.tables if t.name == name)
+
+
+def cell(report, name, model, key):
+    (row,) = [r for r in table(report, name).rows if r.label == model]
+    return row.cells[key]
+
+
+def test_the_whole_paper_is_one_report(whole):
+    names = {t.name for t in whole.tables}
+    assert names == {
+        "main", "main_confidence", "attribution", "claim_strength", "time", "dilution_informedness",
+        "dilution_deference", "availability", "single_event", "tests", "reversal", "reversal_sweep", "reversal_tuned",
+    }  # fmt: skip
+    assert {f.name for f in whole.figures} == {"acceptance", "availability", "dilution", "reversal", "single_event"}
+    qwen, caves = "Qwen/Qwen2.5-VL-7B-Instruct", "someone/caves"
+    assert cell(whole, "main", qwen, "k16_on_grid_J0").estimate.value == 1.0
+    assert cell(whole, "main", qwen, "k16_on_grid_J0").published == 0.04
+    assert cell(whole, "main", qwen, "k16_on_grid_J").estimate.value == 0.5
+    assert cell(whole, "main", qwen, "k16_in_gap_J").note == "by construction"
+    assert cell(whole, "main", caves, "k16_on_grid_J").published is None
+    assert cell(whole, "main_confidence", qwen, "k16_on_grid_J0").estimate.value == pytest.approx(0.8)
+    assert cell(whole, "time", caves, "J0_native").text == "no channel"
+    assert cell(whole, "time", caves, "J0_native").note == "no native channel"
+    assert cell(whole, "time", qwen, "J0_native").published == 0.05
+    assert cell(whole, "attribution", qwen, "J0_no_events").estimate.value == 0.0
+    assert cell(whole, "reversal", qwen, "accuracy").estimate.value == 1.0
+    assert cell(whole, "reversal", caves, "coverage").estimate.value == 0.0
+    kinds = {v.model: v.kind for v in whole.verdicts}
+    assert kinds[caves] == "availability failure"
+
+
+def test_what_is_tested_is_said_with_its_p_value(whole):
+    qwen = "Qwen/Qwen2.5-VL-7B-Instruct"
+    # In-gap it says e1: false claims of e1 (20 probes) and those it yields to are accepted; on-grid those it yields to.
+    false = cell(whole, "tests", qwen, "false_claims")
+    assert false.text == "0 : 10" and false.p_value == pytest.approx(2 * 2**-9, rel=1e-6)
+    assert cell(whole, "tests", qwen, "in_gap_J").text == "identical by construction"
+    assert cell(whole, "tests", qwen, "event_frames").text == "40 : 0"
+    assert cell(whole, "tests", qwen, "needed").note == "for J = 0.50"
+
+
+def test_a_partial_log_says_what_is_missing(tmp_path):
+    write_run(tmp_path, paper_trials("", reader, probes=10)[:100])
+    report = build_report(study_of(tmp_path), resamples=200)
+    assert any("no log of caved_or_convinced_k32" in line and "lmms-eval --tasks" in line for line in report.missing)
+    assert any("caved_or_convinced_reversal" in line for line in report.missing)
+    assert any("60 trials are missing" in w or "trials are missing from the log" in w for w in report.warnings)
+    assert {t.name for t in report.tables} == {
+        "main", "main_confidence", "dilution_informedness", "dilution_deference", "availability", "tests"
+    }  # fmt: skip
+
+
+def test_text_readouts_have_no_confidence_table(tmp_path):
+    write_run(tmp_path, paper_trials("", lambda t: says(t, t.shown_order), probes=30))
+    report = build_report(study_of(tmp_path), resamples=200)
+    assert "main_confidence" not in {t.name for t in report.tables}

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from tqdm import tqdm
 
+from stimuli_builder.arms import placebo_instants_s, placebo_views, removal_views
 from stimuli_builder.atomic import check_target, publish_folder, remove_folder, sole_owner
 from stimuli_builder.catalogue import Catalogue, Source
-from stimuli_builder.edit_list import View, views_of
+from stimuli_builder.edit_list import View, intact_views
 from stimuli_builder.errors import BadInputs, CavedError
-from stimuli_builder.probes import Probe, draw_probes
+from stimuli_builder.offsets import VIDEO_BUDGET, check_offsets, reversal_views
+from stimuli_builder.parts import REVERSAL, Part
+from stimuli_builder.probes import Draw, Probe, draw_probes
 from stimuli_builder.release import Release, frames_of, open_release, write_release
-from stimuli_builder.release_schema import (
-    BENCHMARK,
-    FORMAT_VERSION,
-    INFO_FILE,
-    ReleaseInfo,
-    StoredProbe,
-    StoredView,
-    release_digest,
-)
+from stimuli_builder.release_info import BENCHMARK, FORMAT_VERSION, INFO_FILE, ReleaseInfo
+from stimuli_builder.release_schema import StoredProbe, StoredView, release_digest
 from stimuli_builder.staging import Staging, cut_frames, source_duration_s
 from stimuli_builder.timing import BUDGETS
 from stimuli_builder.verify import verify_release
@@ -57,15 +54,44 @@ def check_numbers(probes: int, canvas_px: int, workers: int | None) -> None:
         raise CavedError(f"--workers {workers}: at least one process has to decode")
 
 
-def _wanted(views: Sequence[View]) -> dict[Source, set[float]]:
+@dataclass(frozen=True)
+class _Listed:
+    """The edit lists of one probe in one part; those of the placebo wait until the frames are known."""
+
+    probe: Probe
+    views: tuple[View, ...]
+    with_placebo: bool
+
+
+def _listed(draw: Draw, seed: int, reversal_offsets: int) -> dict[Part, list[_Listed]]:
+    parts: dict[Part, list[_Listed]] = {
+        budget: [_Listed(probe, (*intact_views(probe), *removal_views(probe)), True) for probe in probes]
+        for budget, probes in draw.probes.items()
+    }
+    if reversal_offsets:
+        parts[REVERSAL] = [
+            _Listed(probe, tuple(reversal_views(probe, seed, reversal_offsets)), False)
+            for probe in draw.probes[VIDEO_BUDGET]
+        ]
+    return parts
+
+
+def _wanted(listed: Iterable[_Listed], seed: int) -> dict[Source, set[float]]:
     wanted: dict[Source, set[float]] = {}
-    for view in views:
-        for shot in view.shots:
-            wanted.setdefault(shot.source, set()).add(shot.source_time_s)
+    for row in listed:
+        for view in row.views:
+            for shot in view.shots:
+                wanted.setdefault(shot.source, set()).add(shot.source_time_s)
+        if row.with_placebo:
+            for instants_s in placebo_instants_s(row.probe, seed).values():
+                wanted.setdefault(row.probe.background, set()).update(instants_s)
     return dict(sorted(wanted.items(), key=lambda item: item[0].name))
 
 
-def _stored(probe: Probe, views: Sequence[View], cut: dict[Source, dict[float, str]]) -> StoredProbe:
+def _stored(listed: _Listed, seed: int, cut: Mapping[Source, Mapping[float, str]]) -> StoredProbe:
+    probe, views = listed.probe, listed.views
+    if listed.with_placebo:
+        views = (*views, *placebo_views(probe, seed, cut[probe.background].__getitem__))
     return StoredProbe(
         probe,
         tuple(
@@ -73,6 +99,7 @@ def _stored(probe: Probe, views: Sequence[View], cut: dict[Source, dict[float, s
                 arm=view.arm,
                 twin=view.twin,
                 phase=view.phase,
+                offset=view.offset,
                 times_s=tuple(shot.time_s for shot in view.shots),
                 kinds=tuple(shot.kind for shot in view.shots),
                 source_times_s=tuple(shot.source_time_s for shot in view.shots),
@@ -92,6 +119,7 @@ def build_release(
     canvas_px: int,
     licence: str,
     workers: int | None = None,
+    reversal_offsets: int = 0,
 ) -> Release:
     """Build a video release at `out`.
 
@@ -103,11 +131,12 @@ def build_release(
     """
     check_numbers(probes, canvas_px, workers)
     budgets = check_budgets(budgets)
+    check_offsets(reversal_offsets, budgets)
     out = check_target(out)
     catalogue.check()
     workshop = out.absolute().parent / f".{out.name}.partial"
     with sole_owner(workshop.with_name(f".{out.name}.lock"), timeout_s=0):
-        release = _build(catalogue, out, workshop, budgets, probes, seed, canvas_px, licence, workers)
+        release = _build(catalogue, out, workshop, budgets, probes, seed, canvas_px, licence, workers, reversal_offsets)
     workshop.with_name(f".{out.name}.lock").unlink(missing_ok=True)
     return release
 
@@ -122,33 +151,36 @@ def _build(
     canvas_px: int,
     licence: str,
     workers: int | None,
+    reversal_offsets: int,
 ) -> Release:
     bar, update = _progress(probes, "drawing probes", "probe")
     with bar:
         draw = draw_probes(catalogue, probes, budgets, seed, source_duration_s, update)
-    listed: dict[int, list[tuple[Probe, list[View]]]] = {}
+    listed: dict[Part, list[_Listed]] = {}
     if draw.problems:
         # The build will fail; reading everything else to its end names all bad files in one go.
         wanted = {source: {duration_s * 0.999} for source, duration_s in draw.durations_s.items()}
     else:
-        listed = {k: [(probe, views_of(probe)) for probe in rows] for k, rows in draw.probes.items()}
-        wanted = _wanted([view for rows in listed.values() for _, views in rows for view in views])
+        listed = _listed(draw, seed, reversal_offsets)
+        wanted = _wanted((row for rows in listed.values() for row in rows), seed)
 
     staging = Staging(workshop / "cut", canvas_px)
     bar, update = _progress(len(wanted), "cutting frames", "source")
     with bar:
         cut = cut_frames(staging, wanted, workers or os.cpu_count() or 1, update, draw.problems)
-    stored = {k: [_stored(probe, views, cut) for probe, views in rows] for k, rows in listed.items()}
+    stored = {part: [_stored(row, seed, cut) for row in rows] for part, rows in listed.items()}
 
-    frames = {k: frames_of(rows) for k, rows in stored.items()}
+    frames = {part: frames_of(rows) for part, rows in stored.items()}
+    rows_of = {part: [probe.to_row() for probe in rows] for part, rows in stored.items()}
     info = ReleaseInfo(
         benchmark=BENCHMARK,
         format_version=FORMAT_VERSION,
         made_by=f"caved-or-convinced {version('caved-or-convinced')}",
-        digest=release_digest(frames, (r.to_row() for rows in stored.values() for r in rows), canvas_px),
+        digest=release_digest(frames, rows_of, canvas_px),
         seed=seed,
         probes=probes,
         budgets=budgets,
+        reversal_offsets=reversal_offsets,
         canvas_px=canvas_px,
         sources=catalogue.name,
         sources_fingerprint=catalogue.fingerprint(),
@@ -177,12 +209,21 @@ def _build(
 
 
 def already_built(
-    out: Path, catalogue: Catalogue, budgets: Sequence[int], probes: int, seed: int, canvas_px: int
+    out: Path,
+    catalogue: Catalogue,
+    budgets: Sequence[int],
+    probes: int,
+    seed: int,
+    canvas_px: int,
+    reversal_offsets: int = 0,
 ) -> bool:
     """Whether `out` is the finished release of these arguments, so that a repeated command has nothing to do."""
     if not (out / INFO_FILE).is_file():
         return False
     info = open_release(out).info
-    asked = (catalogue.name, catalogue.fingerprint(), tuple(budgets), probes, seed, canvas_px)
-    built = (info.sources, info.sources_fingerprint, info.budgets, info.probes, info.seed, info.canvas_px)
+    asked = (catalogue.name, catalogue.fingerprint(), tuple(budgets), probes, seed, canvas_px, reversal_offsets)
+    built = (
+        *(info.sources, info.sources_fingerprint, info.budgets, info.probes, info.seed, info.canvas_px),
+        info.reversal_offsets,
+    )
     return asked == built

@@ -31,6 +31,7 @@ from stimuli_builder.find_release import VARIABLE, find_release
 from stimuli_builder.release import Release, open_release
 
 _SHEET_WIDTH_PX = 1200
+_WORTH_PROCESSES_BYTES = 200e6  # below, starting them takes longer than they save
 
 
 def report(
@@ -60,7 +61,7 @@ def report(
         study = _read(logs)
         runs = len(study.runs) + len(study.models)
         with tqdm(total=runs, desc="measuring", unit=" run") as bar:
-            finished = build_report(study, published, resamples, bar.update)
+            finished = build_report(study, published, resamples, _workers(logs), bar.update)
         finished = _with_sheets(finished, study, release, sheets)
         write_report(finished, target)
     except ReportError as error:
@@ -86,8 +87,14 @@ def _print_tables(logs: Sequence[Path]) -> None:
 def _read(logs: Sequence[Path]) -> Study:
     size = sum(path.stat().st_size for path in log_files(logs))
     with tqdm(total=size, desc="reading logs", unit="B", unit_scale=True) as bar:
-        runs = read_logged_runs(logs, bar.update)
+        runs = read_logged_runs(logs, _workers(logs), bar.update)
     return collect_study(runs)
+
+
+def _workers(logs: Sequence[Path]) -> int:
+    """How many processes are worth starting."""
+    size = sum(path.stat().st_size for path in log_files(logs))
+    return (os.cpu_count() or 1) if size > _WORTH_PROCESSES_BYTES else 1
 
 
 def _release_of(study: Study, named: Path | None) -> tuple[Release | None, str]:
@@ -137,11 +144,11 @@ def _with_sheets(report: Report, study: Study, named: Path | None, count: int) -
         run = study.run(model, TASK)
         if run is not None:
             chosen += [(model, flip) for flip in flipped_probes(run.table)[:count]]
-    pictures: dict[tuple[int, str, str], bytes] = {}
+    pictures: dict[tuple[int, str], bytes] = {}
     sheets = []
     for model, flip in tqdm(chosen, desc="contact sheets", unit=" sheet", disable=not chosen):
-        key = (flip.budget, flip.probe, flip.twin)
+        key = (flip.budget, flip.probe)
         if key not in pictures:
-            pictures[key] = _png(contact_sheet(release, flip.budget, flip.probe, show="on_grid", twin=flip.twin))
+            pictures[key] = _png(contact_sheet(release, flip.budget, flip.probe, show="on_grid"))
         sheets.append(Sheet(model, _caption(flip), pictures[key]))
     return replace(report, sheets=tuple(sheets))

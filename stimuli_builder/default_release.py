@@ -13,7 +13,7 @@ from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import CANVAS_PX
 from stimuli_builder.procedural import procedural_catalogue
 from stimuli_builder.release import Release, open_release
-from stimuli_builder.release_schema import FORMAT_VERSION, INFO_FILE
+from stimuli_builder.release_info import FORMAT_VERSION, INFO_FILE
 
 DEFAULT_PROBES = 64
 DEFAULT_SEED = 0
@@ -28,13 +28,26 @@ def _source_state() -> str:
         "timing",
         "probes",
         "edit_list",
+        "arms",
         "procedural",
         "frames",
+        "parts",
+        "release_info",
         "release_schema",
+        "build",
         "default_release",
     )
     text = b"".join((here / f"{name}.py").read_bytes() for name in names)
     return hashlib.sha256(text).hexdigest()[:12]
+
+
+def _folder() -> Path:
+    return user_cache_path("caved-or-convinced") / f"default-video-v{FORMAT_VERSION}-{_source_state()}"
+
+
+def built_default() -> Release | None:
+    """The embedded default release if it was built before; it is not built for that."""
+    return open_release(_folder()) if (_folder() / INFO_FILE).is_file() else None
 
 
 def default_release() -> Release:
@@ -45,8 +58,8 @@ def default_release() -> Release:
     Raises:
         CavedError: if the cache cannot be written.
     """
-    cache = user_cache_path("caved-or-convinced")
-    folder = cache / f"default-video-v{FORMAT_VERSION}-{_source_state()}"
+    folder = _folder()
+    cache = folder.parent
     try:
         if not (folder / INFO_FILE).is_file():
             with sole_owner(cache / f"{folder.name}.lock", timeout_s=600):

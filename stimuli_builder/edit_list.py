@@ -17,7 +17,8 @@ from stimuli_builder.timing import PHASES, Phase, milliseconds
 Twin = Literal["+", "-"]
 TWINS: tuple[Twin, Twin] = ("+", "-")
 Kind = Literal["background", "e1", "e2"]
-Arm = Literal["intact"]
+Arm = Literal["intact", "no_events", "placebo", "early_only", "late_only"]
+ViewPhase = Literal["on_grid", "in_gap", "offset"]  # a phase of the main task, or an offset of the reversal test
 
 # Source times are whole microseconds: half of a difference of decimals would else fall a hair short of the
 # frame that begins just then.
@@ -36,12 +37,13 @@ class Shot:
 
 @dataclass(frozen=True)
 class View:
-    """What one sampling of one twin shows: `budget` shots, times ascending."""
+    """What one sampling of one twin shows: its shots, times ascending."""
 
     arm: Arm
     twin: Twin
-    phase: Phase
+    phase: ViewPhase
     shots: tuple[Shot, ...]
+    offset: int | None = None  # which of the reversal test's offsets, with the phase "offset" only
 
 
 def event_source_time_s(event: Event, event_s: float, time_in_slot_s: float) -> float:
@@ -55,11 +57,17 @@ def background_source_time_s(duration_s: float, time_s: float) -> float:
     return within_s if within_s < duration_s else 0.0
 
 
-def _shot(probe: Probe, twin: Twin, time_s: float) -> Shot:
+def background_shot(probe: Probe, time_s: float) -> Shot:
+    """What the background shows at `time_s` of the virtual video, as if no event were there."""
+    source_time_s = background_source_time_s(probe.background_duration_s, time_s)
+    return Shot(time_s, "background", probe.background, source_time_s)
+
+
+def shot_at(probe: Probe, twin: Twin, time_s: float) -> Shot:
+    """What a twin shows at `time_s`: the event whose slot this is, else the background."""
     slot = probe.timing.slot_at(time_s)
     if slot is None:
-        source_time_s = background_source_time_s(probe.background_duration_s, time_s)
-        return Shot(time_s, "background", probe.background, source_time_s)
+        return background_shot(probe, time_s)
     # Twin + puts e1 into the first slot, twin - into the second.
     which = slot if twin == "+" else 1 - slot
     event = probe.events[which]
@@ -67,13 +75,15 @@ def _shot(probe: Probe, twin: Twin, time_s: float) -> Shot:
     return Shot(time_s, ("e1", "e2")[which], event.clip, source_time_s)
 
 
-def views_of(probe: Probe) -> list[View]:
-    """The intact views of a probe: both twins in both phases."""
-    return [
-        View("intact", twin, phase, tuple(_shot(probe, twin, t) for t in probe.timing.frame_times_s(phase)))
-        for phase in PHASES
-        for twin in TWINS
-    ]
+def intact_view(probe: Probe, twin: Twin, phase: Phase) -> View:
+    """A twin as it is, sampled in a phase."""
+    times_s = probe.timing.frame_times_s(phase)
+    return View("intact", twin, phase, tuple(shot_at(probe, twin, time_s) for time_s in times_s))
+
+
+def intact_views(probe: Probe) -> list[View]:
+    """Both twins in both phases."""
+    return [intact_view(probe, twin, phase) for phase in PHASES for twin in TWINS]
 
 
 def spans_s(probe: Probe, twin: Twin) -> list[tuple[float, float, Kind]]:

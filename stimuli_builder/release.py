@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,9 @@ from stimuli_builder.atomic import write_whole
 from stimuli_builder.card import card_text
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import decode
-from stimuli_builder.release_schema import (
-    CARD_FILE,
-    FRAME_FEATURES,
-    INFO_FILE,
-    PROBE_FEATURES,
-    ReleaseInfo,
-    StoredProbe,
-)
+from stimuli_builder.parts import REVERSAL, Part, part_name
+from stimuli_builder.release_info import CARD_FILE, INFO_FILE, ReleaseInfo
+from stimuli_builder.release_schema import FRAME_FEATURES, PROBE_FEATURES, StoredProbe, release_digest
 
 # Frames of one probe lie next to each other; a reader fetches them with one or two row groups.
 _ROWS_PER_GROUP = 32
@@ -37,7 +32,7 @@ def frames_of(probes: Iterable[StoredProbe]) -> list[str]:
 def write_release(
     folder: Path,
     info: ReleaseInfo,
-    probes: dict[int, list[StoredProbe]],
+    probes: Mapping[Part, Sequence[StoredProbe]],
     image_of: Callable[[str], bytes],
     progress: Callable[[int], object] = lambda _: None,
 ) -> None:
@@ -46,16 +41,16 @@ def write_release(
     Args:
         folder: not the final place; the caller publishes it once it is whole.
         info: the description, with its digest.
-        probes: rows per budget.
+        probes: rows of each part.
         image_of: the encoded image of a frame id.
         progress: called with 1 after each frame.
     """
-    for budget, rows in probes.items():
-        path = folder / "probes" / f"k{budget}.parquet"
+    for part, rows in probes.items():
+        path = folder / "probes" / f"{part_name(part)}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         schema = PROBE_FEATURES.arrow_schema
         pq.write_table(pa.Table.from_pylist([row.to_row() for row in rows], schema=schema), path)
-        _write_frames(folder / f"frames_k{budget}", frames_of(rows), image_of, progress)
+        _write_frames(folder / f"frames_{part_name(part)}", frames_of(rows), image_of, progress)
     write_whole(folder / INFO_FILE, info.to_json().encode())
     write_whole(folder / CARD_FILE, card_text(info).encode())
 
@@ -78,7 +73,7 @@ def _write_frames(
 
 @dataclass
 class FrameStore:
-    """The frames of one budget, looked up by id; keeps the row groups and images that were used last."""
+    """The frames of one part, looked up by id; keeps the row groups and images that were used last."""
 
     folder: Path
     _place: dict[str, tuple[Path, int]] = field(default_factory=dict, repr=False)
@@ -153,31 +148,41 @@ class Release:
     folder: Path
     info: ReleaseInfo
 
-    def probes(self, budget: int) -> list[StoredProbe]:
-        """The probes of one budget.
+    def probes(self, part: Part) -> list[StoredProbe]:
+        """The probes of one part: a budget, or "reversal".
 
         Raises:
-            CavedError: if the release has none of that budget, or its table is damaged.
+            CavedError: if the release has no such part, or its table is damaged.
         """
-        self.require_budget(budget)
-        path = self.folder / "probes" / f"k{budget}.parquet"
+        self.require_part(part)
+        path = self.folder / "probes" / f"{part_name(part)}.parquet"
         try:
             return [StoredProbe.from_row(row) for row in pq.read_table(path).to_pylist()]
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise CavedError(f"{path} is damaged ({error}): build the release again") from error
 
-    def frames(self, budget: int) -> FrameStore:
-        """The frames of one budget.
+    def frames(self, part: Part) -> FrameStore:
+        """The frames of one part.
 
         Raises:
-            CavedError: if the release has none of that budget, or a file of theirs is damaged.
+            CavedError: if the release has no such part, or a file of its frames is damaged.
         """
-        self.require_budget(budget)
-        folder = self.folder / f"frames_k{budget}"
+        self.require_part(part)
+        folder = self.folder / f"frames_{part_name(part)}"
         try:
             return FrameStore(folder)
         except (OSError, pa.ArrowException, KeyError) as error:
             raise CavedError(f"{folder} is damaged ({error}): build the release again") from error
+
+    def content_digest(self) -> str:
+        """The digest that the tables give; `info.digest` is the one that the release states.
+
+        Raises:
+            CavedError: if a table is missing or damaged.
+        """
+        frames = {part: self.frames(part).ids() for part in self.info.parts}
+        rows = {part: (probe.to_row() for probe in self.probes(part)) for part in self.info.parts}
+        return release_digest(frames, rows, self.info.canvas_px)
 
     def require_budget(self, budget: int) -> None:
         """Raise a CavedError unless the release has probes of this budget."""
@@ -186,6 +191,16 @@ class Release:
             raise CavedError(
                 f"the release {self.folder} has no probes with k = {budget} frames (it has {has}): build one "
                 f"with `caved build video --budgets {budget} ...`, or run a task of a budget that it has"
+            )
+
+    def require_part(self, part: Part) -> None:
+        """Raise a CavedError unless the release has this part."""
+        if not isinstance(part, str):
+            self.require_budget(part)
+        elif part != REVERSAL or not self.info.reversal_offsets:
+            raise CavedError(
+                f"the release {self.folder} has no part {part} (it has {', '.join(map(part_name, self.info.parts))}): "
+                "build one with `caved build video --reversal-offsets 4 ...`"
             )
 
 

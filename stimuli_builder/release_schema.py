@@ -1,11 +1,15 @@
-"""What a release holds, as code: its rows, its description, and the digest that names its content.
+"""What a release holds, as code: its rows, and the digest that names its content.
 
 A release is a folder that `datasets.load_dataset` opens as it is:
 
-    README.md               the card: configs, licence, build arguments, digest
-    release.json            the same facts for programs (`ReleaseInfo`)
-    probes/k16.parquet      config `probes`, split `k16`: one row per probe, no images
-    frames_k16/*.parquet    config `frames_k16`: `frame_id` and the embedded image
+    README.md                   the card: configs, licence, build arguments, digest
+    release.json                the same facts for programs (`ReleaseInfo`)
+    probes/k16.parquet          config `probes`, split `k16`: one row per probe, no images
+    frames_k16/*.parquet        config `frames_k16`: `frame_id` and the embedded image
+    probes/reversal.parquet     split `reversal`: the rows of k = 16 with the views of the reversal test
+    frames_reversal/*.parquet   config `frames_reversal`
+
+A row of `k16` has the intact views in both phases and all other arms on-grid, each for both twins.
 """
 
 from __future__ import annotations
@@ -13,21 +17,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from datasets import Features, Image, Value
 
 from stimuli_builder.catalogue import Source
-from stimuli_builder.edit_list import Arm, Kind, Twin
-from stimuli_builder.errors import CavedError
+from stimuli_builder.edit_list import Arm, Kind, Twin, ViewPhase
+from stimuli_builder.parts import Part, part_name
 from stimuli_builder.probes import Event, Order, Probe
-from stimuli_builder.timing import Phase, Timing
-
-FORMAT_VERSION = 1
-BENCHMARK = "caved_or_convinced"
-INFO_FILE = "release.json"
-CARD_FILE = "README.md"
+from stimuli_builder.release_info import FORMAT_VERSION
+from stimuli_builder.timing import Timing
 
 PROBE_FEATURES = Features(
     {
@@ -55,6 +55,7 @@ PROBE_FEATURES = Features(
                 "arm": Value("string"),
                 "twin": Value("string"),
                 "phase": Value("string"),
+                "offset": Value("int32"),
                 "times_s": [Value("float64")],
                 "kinds": [Value("string")],
                 "source_times_s": [Value("float64")],
@@ -73,11 +74,17 @@ class StoredView:
 
     arm: Arm
     twin: Twin
-    phase: Phase
+    phase: ViewPhase
+    offset: int | None  # which of the reversal test's offsets, with the phase "offset" only
     times_s: tuple[float, ...]
     kinds: tuple[Kind, ...]
     source_times_s: tuple[float, ...]
     frames: tuple[str, ...]
+
+    @property
+    def events_sampled(self) -> int:
+        """How many of the two events at least one of its frames meets: 0, 1 or 2."""
+        return len({"e1", "e2"} & set(self.kinds))
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,19 @@ class StoredProbe:
 
     probe: Probe
     views: tuple[StoredView, ...]
+
+    @property
+    def placebo_changes(self) -> bool:
+        """Whether each frame that its placebo replaces shows other pixels than before; True without a placebo.
+
+        Where a background stands still there is no other frame, and its placebo is the intact view.
+        """
+        on_grid = {view.arm: view for view in self.views if (view.phase, view.twin) == ("on_grid", "+")}
+        intact, placebo = on_grid.get("intact"), on_grid.get("placebo")
+        if intact is None or placebo is None:
+            return True
+        shots = zip(intact.source_times_s, placebo.source_times_s, intact.frames, placebo.frames, strict=True)
+        return all(before != after for before_s, after_s, before, after in shots if before_s != after_s)
 
     def to_row(self) -> dict[str, Any]:
         """The row, keyed as `PROBE_FEATURES`."""
@@ -144,6 +164,7 @@ class StoredProbe:
                 arm=view["arm"],
                 twin=view["twin"],
                 phase=view["phase"],
+                offset=view["offset"],
                 times_s=tuple(view["times_s"]),
                 kinds=tuple(view["kinds"]),
                 source_times_s=tuple(view["source_times_s"]),
@@ -154,75 +175,26 @@ class StoredProbe:
         return StoredProbe(probe, views)
 
 
-@dataclass(frozen=True)
-class ReleaseInfo:
-    """What `release.json` says of a release."""
-
-    benchmark: str
-    format_version: int
-    made_by: str
-    digest: str
-    seed: int
-    probes: int
-    budgets: tuple[int, ...]
-    canvas_px: int
-    sources: str
-    sources_fingerprint: str  # of the names and sizes of all files that could be drawn
-    classes: tuple[str, ...]
-    clips: int
-    backgrounds: int
-    licence: str
-    libraries: dict[str, str]
-
-    def to_json(self) -> str:
-        """Indented JSON, keys in the order of the fields."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
-
-    @staticmethod
-    def from_json(text: str, where: str) -> ReleaseInfo:
-        """Read `release.json`; `where` names the release in messages.
-
-        Raises:
-            CavedError: if it is no release of this benchmark, or one of another format.
-        """
-        remedy = "build it again with `caved build video`"
-        try:
-            fields = json.loads(text)
-            version, benchmark = fields["format_version"], fields["benchmark"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise CavedError(f"{where}: {INFO_FILE} is damaged ({error!r}): {remedy}") from error
-        if benchmark != BENCHMARK:
-            raise CavedError(f"{where} is a release of {benchmark}, not of {BENCHMARK}: set CAVED_RELEASE to another")
-        if version != FORMAT_VERSION:
-            raise CavedError(
-                f"{where} has release format {version}, this version of the package reads {FORMAT_VERSION}: "
-                f"{remedy}, or install the version of the package that made it ({fields.get('made_by')})"
-            )
-        try:
-            fields["budgets"], fields["classes"] = tuple(fields["budgets"]), tuple(fields["classes"])
-            return ReleaseInfo(**fields)
-        except (KeyError, TypeError) as error:
-            raise CavedError(f"{where}: {INFO_FILE} lacks or has odd fields ({error}): {remedy}") from error
-
-
 def row_hash(row: Mapping[str, Any]) -> str:
     """SHA-256 of a probe's row as canonical JSON."""
     text = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def release_digest(frames: Mapping[int, Iterable[str]], rows: Iterable[Mapping[str, Any]], canvas_px: int) -> str:
+def release_digest(
+    frames: Mapping[Part, Iterable[str]], rows: Mapping[Part, Iterable[Mapping[str, Any]]], canvas_px: int
+) -> str:
     """SHA-256 over the sorted hashes of everything a model or a measure can depend on.
 
-    It covers pixels (frame ids), every field of every probe, budgets, canvas and format, and no detail of
-    how they are stored: rewriting the Parquet files does not change it.
+    It covers pixels (frame ids), every field of every probe, which part each belongs to, canvas and format,
+    and no detail of how they are stored: rewriting the Parquet files does not change it.
 
     Args:
-        frames: distinct frame ids of each budget.
-        rows: all rows of the `probes` config.
+        frames: distinct frame ids of each part.
+        rows: the rows of the `probes` config, of each part.
         canvas_px: side of the square frames.
     """
     lines = [f"format {FORMAT_VERSION} canvas {canvas_px}"]
-    lines += [f"frame k{budget} {frame}" for budget, ids in frames.items() for frame in set(ids)]
-    lines += [f"probe {row_hash(row)}" for row in rows]
+    lines += [f"frame {part_name(part)} {frame}" for part, ids in frames.items() for frame in set(ids)]
+    lines += [f"probe {part_name(part)} {row_hash(row)}" for part, listed in rows.items() for row in listed]
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()

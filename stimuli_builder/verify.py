@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
-from stimuli_builder.edit_list import TWINS, background_source_time_s, event_source_time_s
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import decode, frame_id
+from stimuli_builder.offsets import VIDEO_BUDGET
+from stimuli_builder.parts import REVERSAL, Part, part_name
 from stimuli_builder.probes import BLOCK, ORDERS, balance_cell
 from stimuli_builder.release import FrameStore, Release
-from stimuli_builder.release_schema import StoredProbe, StoredView, release_digest
-from stimuli_builder.timing import PHASES, SLOT_GAPS, draw_timing
+from stimuli_builder.release_schema import StoredProbe, release_digest
+from stimuli_builder.timing import SLOT_GAPS, draw_timing
+from stimuli_builder.verify_views import check_views
 
 
 def verify_release(
@@ -20,7 +22,8 @@ def verify_release(
 ) -> list[str]:
     """Everything that is wrong with a release, as sentences; an empty list means that it holds.
 
-    Every frame is decoded and hashed again, every view is compared with the timing of its probe.
+    Every frame is decoded and hashed again, every view is compared with the timing of its probe, and every
+    draw is made again from the seed.
 
     Args:
         release: an opened release.
@@ -30,28 +33,51 @@ def verify_release(
     Raises:
         CavedError: if a table cannot be read at all.
     """
-    findings: list[str] = []
-    rows, frames, everything = [], {}, []
-    for budget in release.info.budgets:
-        store = release.frames(budget)
-        probes = release.probes(budget)
-        rows += [probe.to_row() for probe in probes]
-        frames[budget] = store.ids()
-        everything += probes
-        findings += _check_count(release, budget, probes)
-        findings += _check_balance(budget, probes)
-        for probe in probes:
-            texts = [*_check_draws(release, probe), *_check_probe(probe, store)]
-            findings += [f"k={budget} {probe.probe.probe}: {text}" for text in texts]
-        findings += [f"k={budget}: {text}" for text in _check_use(store, probes)]
+    info = release.info
+    findings = [*_check_files(release)]
+    frames: dict[Part, list[str]] = {}
+    probes: dict[Part, list[StoredProbe]] = {}
+    for part in info.parts:
+        where = part if isinstance(part, str) else f"k={part}"
+        store = release.frames(part)
+        probes[part], frames[part] = release.probes(part), store.ids()
+        findings += [f"{where}: {text}" for text in _check_count(release, probes[part])]
+        findings += [f"{where}: {text}" for text in _check_balance(probes[part])]
+        for stored in probes[part]:
+            texts = [*_check_draws(release, stored)]
+            texts += check_views(stored, part, info.reversal_offsets, info.seed, store)
+            findings += [f"{where} {stored.probe.probe}: {text}" for text in texts]
+        findings += [f"{where}: {text}" for text in _check_use(store, probes[part])]
         if pixels:
-            findings += [f"k={budget}: {text}" for text in _check_pixels(release, store, progress)]
+            findings += [f"{where}: {text}" for text in _check_pixels(release, store, progress)]
+    everything = [stored for listed in probes.values() for stored in listed]
     findings += _check_sources(everything)
+    findings += _check_same_videos(probes)
     findings += _check_wording(release, everything)
-    digest = release_digest(frames, rows, release.info.canvas_px)
-    if digest != release.info.digest:
-        findings.append(f"digest: the content gives {digest}, the release says {release.info.digest}")
+    rows = {part: [stored.to_row() for stored in listed] for part, listed in probes.items()}
+    digest = release_digest(frames, rows, info.canvas_px)
+    if digest != info.digest:
+        findings.append(f"digest: the content gives {digest}, the release says {info.digest}")
     return findings
+
+
+def _check_files(release: Release) -> Iterator[str]:
+    """No table or folder of frames belongs to a part that the release does not list."""
+    names = {part_name(part) for part in release.info.parts}
+    found = {path.stem for path in (release.folder / "probes").glob("*.parquet")}
+    found |= {path.name.removeprefix("frames_") for path in release.folder.glob("frames_*")}
+    if found - names:
+        yield f"there are files of parts that the release does not list: {', '.join(sorted(found - names))}"
+
+
+def _check_same_videos(probes: Mapping[Part, Sequence[StoredProbe]]) -> Iterator[str]:
+    """The reversal test runs on the probes of k = 16, field by field."""
+    if REVERSAL not in probes:
+        return
+    primary = {stored.probe.probe: stored.probe for stored in probes.get(VIDEO_BUDGET, ())}
+    for stored in probes[REVERSAL]:
+        if stored.probe != primary.get(stored.probe.probe):
+            yield f"reversal {stored.probe.probe} is not the probe of k={VIDEO_BUDGET}"
 
 
 def _check_draws(release: Release, stored: StoredProbe) -> Iterator[str]:
@@ -66,6 +92,10 @@ def _check_draws(release: Release, stored: StoredProbe) -> Iterator[str]:
         yield f"its claimed and named orders are not those of seed {seed}"
     if (probe.e1.label > probe.e2.label) != bool(swap):
         yield f"e1 and e2 are exchanged against seed {seed}"
+    if probe.e1.label == probe.e2.label:
+        yield f"both events are {probe.e1.label}"
+    if probe.timing.slot_gap not in SLOT_GAPS:
+        yield f"slot gap {probe.timing.slot_gap} is none of {SLOT_GAPS}"
 
 
 def _check_sources(probes: list[StoredProbe]) -> Iterator[str]:
@@ -104,107 +134,27 @@ def _check_wording(release: Release, probes: list[StoredProbe]) -> Iterator[str]
         yield "two labels share a phrase, or one has none: the question could not tell the events apart"
 
 
-def _check_count(release: Release, budget: int, probes: list[StoredProbe]) -> Iterator[str]:
+def _check_count(release: Release, probes: Sequence[StoredProbe]) -> Iterator[str]:
     if len(probes) != release.info.probes:
-        yield f"k={budget}: {len(probes)} probes, the release says {release.info.probes}"
+        yield f"{len(probes)} probes, the release says {release.info.probes}"
     doubled = [name for name, n in Counter(p.probe.probe for p in probes).items() if n > 1]
     if doubled:
-        yield f"k={budget}: probes listed twice: {', '.join(doubled[:5])}"
-    wrong = [p.probe.probe for p in probes if p.probe.timing.budget != budget]
-    if wrong:
-        yield f"k={budget}: probes of another budget: {', '.join(wrong[:5])}"
+        yield f"probes listed twice: {', '.join(doubled[:5])}"
 
 
-def _check_balance(budget: int, probes: list[StoredProbe]) -> Iterator[str]:
+def _check_balance(probes: Sequence[StoredProbe]) -> Iterator[str]:
     """Claims and namings may be off balance by the last, incomplete block only."""
     slack = len(probes) % BLOCK
     cells = Counter((p.probe.claimed_order, p.probe.named_order) for p in probes)
     counts = [cells[cell] for cell in product(ORDERS, ORDERS)]
     if max(counts) - min(counts) > min(slack, BLOCK // 4):
-        yield f"k={budget}: claimed order x named order is not balanced: {dict(cells)}"
+        yield f"claimed order x named order is not balanced: {dict(cells)}"
     swapped = sum(p.probe.e1.label > p.probe.e2.label for p in probes)
     if abs(2 * swapped - len(probes)) > slack:
-        yield f"k={budget}: e1 is the later label in {swapped} of {len(probes)} probes, not in half of them"
-    for phase, twin in product(PHASES, TWINS):
-        having = sum(any((v.phase, v.twin, v.arm) == (phase, twin, "intact") for v in p.views) for p in probes)
-        if having != len(probes):
-            yield f"k={budget}: {having} of {len(probes)} probes have an intact {phase} view of twin {twin}"
+        yield f"e1 is the later label in {swapped} of {len(probes)} probes, not in half of them"
 
 
-def _check_probe(stored: StoredProbe, store: FrameStore) -> Iterator[str]:
-    probe = stored.probe
-    if probe.e1.label == probe.e2.label:
-        yield f"both events are {probe.e1.label}"
-    if probe.timing.slot_gap not in SLOT_GAPS:
-        yield f"slot gap {probe.timing.slot_gap} is none of {SLOT_GAPS}"
-    views = {(v.arm, v.phase, v.twin): v for v in stored.views}
-    if len(views) != len(stored.views):
-        yield "a view is listed twice"
-    for view in stored.views:
-        name = f"{view.arm} {view.phase} {view.twin}"
-        yield from (f"{name}: {text}" for text in _check_view(stored, view, store))
-    for arm, phase in sorted({(v.arm, v.phase) for v in stored.views}):
-        plus, minus = views.get((arm, phase, "+")), views.get((arm, phase, "-"))
-        if plus is None or minus is None:
-            yield f"{arm} {phase} lacks a twin"
-        else:
-            yield from (f"{arm} {phase}: {text}" for text in _check_twins(plus, minus))
-
-
-def _check_view(stored: StoredProbe, view: StoredView, store: FrameStore) -> Iterator[str]:
-    probe, timing = stored.probe, stored.probe.timing
-    lengths = {len(view.frames), len(view.times_s), len(view.kinds), len(view.source_times_s)}
-    if lengths != {timing.budget}:
-        yield f"lists of {sorted(lengths)} entries, not of k = {timing.budget}"
-        return
-    if list(view.times_s) != timing.frame_times_s(view.phase):
-        yield "its times are not the grid of its phase"
-        return
-    missing = [f[:16] for f in view.frames if f not in store]
-    if missing:
-        yield f"frames are missing: {', '.join(missing[:3])}"
-    for time_s, kind, source_time_s in zip(view.times_s, view.kinds, view.source_times_s, strict=True):
-        slot = timing.slot_at(time_s)
-        if slot is None:
-            expected, expected_time_s = (
-                "background",
-                background_source_time_s(probe.background_duration_s, time_s),
-            )
-        else:
-            which = slot if view.twin == "+" else 1 - slot
-            expected = ("e1", "e2")[which]
-            in_slot_s = timing.time_in_slot_s(time_s)
-            expected_time_s = event_source_time_s(probe.events[which], timing.event_s, in_slot_s)
-        if kind != expected:
-            yield f"at {time_s} s it shows {kind} where the timing puts {expected}"
-        elif source_time_s != expected_time_s:
-            yield f"at {time_s} s it shows {kind} at {source_time_s} s of its source, not at {expected_time_s} s"
-    counts = Counter(view.kinds)
-    per_event = 1 if view.phase == "on_grid" else 0
-    if (counts["e1"], counts["e2"]) != (per_event, per_event):
-        yield f"{counts['e1']} and {counts['e2']} event frames, {view.phase} has {per_event} of each"
-    events = {f for f, kind in zip(view.frames, view.kinds, strict=True) if kind != "background"}
-    if events & {f for f, kind in zip(view.frames, view.kinds, strict=True) if kind == "background"}:
-        yield "an event frame is also used as background"
-    if len(events) != counts["e1"] + counts["e2"]:
-        yield "both events show the same frame"
-
-
-def _check_twins(plus: StoredView, minus: StoredView) -> Iterator[str]:
-    if plus.phase == "in_gap":
-        if plus.frames != minus.frames:
-            differing = sum(a != b for a, b in zip(plus.frames, minus.frames, strict=False))
-            yield f"the twins differ in {differing} frames, in-gap they must be identical"
-        return
-    if sorted(plus.frames) != sorted(minus.frames):
-        yield "the twins do not show the same set of frames"
-    swapped = [i for i, (a, b) in enumerate(zip(plus.frames, minus.frames, strict=False)) if a != b]
-    slots = [i for i, kind in enumerate(plus.kinds) if kind != "background"]
-    if swapped != slots:
-        yield f"the twins differ at frames {swapped}, their events lie at {slots}"
-
-
-def _check_use(store: FrameStore, probes: list[StoredProbe]) -> Iterator[str]:
+def _check_use(store: FrameStore, probes: Sequence[StoredProbe]) -> Iterator[str]:
     used = {f for p in probes for v in p.views for f in v.frames}
     unused = [f[:16] for f in store.ids() if f not in used]
     if unused:

@@ -36,3 +36,10 @@ def release(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> R
     """16 procedural probes at k = 8 and 16, on a small canvas."""
     out = tmp_path_factory.mktemp("release") / "procedural"
     return build_release(catalogue, out, (8, 16), 16, 7, 64, "mit", workers=1)
+
+
+@pytest.fixture(scope="session")
+def reversal_release(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Release:
+    """8 procedural probes at k = 16, with 2 offsets of the reversal test, on a small canvas."""
+    out = tmp_path_factory.mktemp("release") / "reversal"
+    return build_release(catalogue, out, (16,), 8, 7, 64, "mit", workers=1, reversal_offsets=2)

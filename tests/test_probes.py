@@ -7,7 +7,7 @@ import pytest
 
 from stimuli_builder.catalogue import Catalogue, EventClass, Source
 from stimuli_builder.draws import draw_fraction, draw_integer, draw_order
-from stimuli_builder.edit_list import views_of
+from stimuli_builder.edit_list import intact_views
 from stimuli_builder.errors import CavedError
 from stimuli_builder.probes import BLOCK, ORDERS, draw_probes
 from stimuli_builder.timing import BUDGETS
@@ -94,7 +94,7 @@ def test_every_class_clip_and_background_is_drawn():
 
 def test_edit_lists_take_the_middle_of_the_clip_and_loop_the_background():
     for probe in drawn(40)[16]:
-        for view in views_of(probe):
+        for view in intact_views(probe):
             for shot in view.shots:
                 if shot.kind == "background":
                     turns = (shot.time_s - shot.source_time_s) / probe.background_duration_s
@@ -126,7 +126,7 @@ def test_source_times_meet_the_frame_that_begins_just_then():
 def test_twins_by_construction():
     for budget, probes in drawn(40, BUDGETS).items():
         for probe in probes:
-            views = {(v.phase, v.twin): v for v in views_of(probe)}
+            views = {(v.phase, v.twin): v for v in intact_views(probe)}
             pictures = {key: [(s.source, s.source_time_s) for s in v.shots] for key, v in views.items()}
             assert pictures["in_gap", "+"] == pictures["in_gap", "-"]
             plus, minus = pictures["on_grid", "+"], pictures["on_grid", "-"]

@@ -1,60 +1,34 @@
 """`caved verify` finds each fault by name, also where whoever made it recomputed the digest."""
 
 import copy
-import dataclasses
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from forging import forged, forged_frames
+from forging import view as view_of
 from PIL import Image
 
+from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import encode
-from stimuli_builder.release import Release, open_release
-from stimuli_builder.release_schema import FRAME_FEATURES, INFO_FILE, PROBE_FEATURES, release_digest
+from stimuli_builder.release import open_release
+from stimuli_builder.release_info import INFO_FILE
 from stimuli_builder.verify import verify_release
 
 
-def forged(release: Release, out: Path, change: Callable[[list[dict]], object], redo_digest: bool = True) -> Release:
-    """A copy of a release whose k = 8 rows were changed."""
-    shutil.copytree(release.folder, out)
-    path = out / "probes" / "k8.parquet"
-    rows = pq.read_table(path).to_pylist()
-    change(rows)
-    pq.write_table(pa.Table.from_pylist(rows, schema=PROBE_FEATURES.arrow_schema), path)
-    if redo_digest:
-        _redo_digest(out, rows)
-    return open_release(out)
-
-
-def _redo_digest(out: Path, k8_rows: list[dict]) -> None:
-    release = open_release(out)
-    frames = {k: release.frames(k).ids() for k in (8, 16)}
-    rows = [*k8_rows, *pq.read_table(out / "probes" / "k16.parquet").to_pylist()]
-    info = dataclasses.replace(release.info, digest=release_digest(frames, rows, release.info.canvas_px))
-    (out / INFO_FILE).write_text(info.to_json())
-
-
-def forged_frames(release: Release, out: Path, change: Callable[[list[dict]], object]) -> Release:
-    """A copy of a release whose stored k = 8 frames were changed; the digest is left as it was."""
-    shutil.copytree(release.folder, out)
-    (path,) = (out / "frames_k8").glob("*.parquet")
-    rows = pq.read_table(path).to_pylist()
-    change(rows)
-    pq.write_table(pa.Table.from_pylist(rows, schema=FRAME_FEATURES.arrow_schema), path, row_group_size=32)
-    return open_release(out)
-
-
 def view(row: dict, phase: str, twin: str) -> dict:
-    return next(v for v in row["views"] if (v["phase"], v["twin"]) == (phase, twin))
+    return view_of(row, "intact", phase, twin)
 
 
 def test_a_fresh_release_holds(release):
     seen = []
     assert verify_release(release, seen.append) == []
     assert sum(seen) == sum(len(release.frames(k).ids()) for k in (8, 16))
+
+
+def test_a_fresh_release_with_offsets_holds(reversal_release):
+    seen = []
+    assert verify_release(reversal_release, seen.append) == []
+    assert sum(seen) == sum(len(reversal_release.frames(part).ids()) for part in (16, "reversal"))
 
 
 def swap_two_background_frames(rows):
@@ -106,7 +80,7 @@ def repeat_a_probe(rows):
 
 
 def lose_a_twin(rows):
-    rows[0]["views"] = [v for v in rows[0]["views"] if (v["phase"], v["twin"]) != ("on_grid", "-")]
+    rows[0]["views"].remove(view(rows[0], "on_grid", "-"))
 
 
 def same_class_twice(rows):
@@ -130,7 +104,7 @@ def both_events_alike(rows):
 
 
 def on_grid_views(row):
-    return [v for v in row["views"] if v["phase"] == "on_grid"]
+    return [view(row, "on_grid", twin) for twin in "+-"]
 
 
 def exchange_the_events_of_one_probe(rows):
@@ -195,7 +169,7 @@ def renumber(rows):
         (other_class, "none of the release's classes"),
         (renumber, "has the number 0"),
         (swap_two_background_frames, "the twins differ at frames"),
-        (leak_an_event_into_the_gap, "in-gap they must be identical"),
+        (leak_an_event_into_the_gap, "intact in_gap: the twins differ in 1 frames, without an event they must be"),
         (same_order_in_both_twins, "the twins differ at frames []"),
         (event_frame_twice, "also used as background"),
         (shift_a_time, "times are not the grid"),
@@ -204,7 +178,7 @@ def renumber(rows):
         (one_claim_only, "not balanced"),
         (lose_a_probe, "15 probes, the release says 16"),
         (repeat_a_probe, "probes listed twice: p00000"),
-        (lose_a_twin, "lacks a twin"),
+        (lose_a_twin, "intact on_grid - is missing"),
         (same_class_twice, "both events are"),
         (unknown_frame, "frames are missing"),
         (drop_a_frame, "not of k = 8"),
@@ -225,8 +199,6 @@ def test_another_seed_is_noticed(release, tmp_path):
 
 
 def test_impossible_timing_is_refused(release, tmp_path):
-    from stimuli_builder.errors import CavedError
-
     def dense(rows):
         rows[0]["event_s"] = rows[0]["interval_s"]
 
@@ -238,7 +210,7 @@ def test_any_change_of_a_row_breaks_the_digest(release, tmp_path):
     def rename(rows):
         rows[3]["background"] += "x"
 
-    findings = verify_release(forged(release, tmp_path / "f", rename, redo_digest=False))
+    findings = verify_release(forged(release, tmp_path / "f", rename, digest_fits=False))
     assert findings[-1].startswith("digest: the content gives")
 
 

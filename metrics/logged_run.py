@@ -15,6 +15,7 @@ import msgspec
 import pandas as pd
 
 from metrics.sample_log import log_files, model_of, no_trials, results_of
+from metrics.several_processes import work_on_all
 from metrics.trial import LOG_VERSION
 from metrics.trial_table import rows_to_table
 
@@ -106,7 +107,7 @@ def model_label(model_id: str, model_args: str) -> str:
     return f"{model_id} ({model_args})" if model_args else model_id
 
 
-def _trials(path: Path, faults: list[str], progress: Callable[[int], object]) -> Iterable[_Trial]:
+def _trials(path: Path, faults: list[str]) -> Iterable[_Trial]:
     decoder = msgspec.json.Decoder(_Line)
     with path.open("rb") as file:
         for raw in file:
@@ -118,21 +119,16 @@ def _trials(path: Path, faults: list[str], progress: Callable[[int], object]) ->
                 if line.trial is None and line.trials is None:
                     faults.append("no trial in it")
                 yield from line.trials if line.trials is not None else [line.trial] if line.trial else []
-            progress(len(raw))
 
 
-def read_logged_run(path: Path, progress: Callable[[int], object] = lambda _: None) -> LoggedRun:
+def read_logged_run(path: Path) -> LoggedRun:
     """The run behind one `*_samples_*.jsonl` file.
-
-    Args:
-        path: the file.
-        progress: called with the number of bytes of each line.
 
     Raises:
         LogError: if no line of it is a trial of this benchmark.
     """
     faults: list[str] = []
-    table = rows_to_table(_trials(path, faults, progress))
+    table = rows_to_table(_trials(path, faults))
     if table.empty:
         raise no_trials(path, faults[-1] if faults else "")
     results = results_of(path)
@@ -162,10 +158,18 @@ def _versions(results: Any, task: str) -> tuple[tuple[str, str], ...]:
         return ()
 
 
-def read_logged_runs(places: Iterable[Path], progress: Callable[[int], object] = lambda _: None) -> list[LoggedRun]:
+def read_logged_runs(
+    places: Iterable[Path], workers: int = 1, progress: Callable[[int], object] = lambda _: None
+) -> list[LoggedRun]:
     """All runs of our tasks under some folders, or of some files, in order of their paths.
+
+    Args:
+        places: folders and files.
+        workers: processes that read.
+        progress: called with the number of bytes of each file that was read.
 
     Raises:
         LogError: if a place is missing or holds no log of ours.
     """
-    return [read_logged_run(path, progress) for path in log_files(places)]
+    files = log_files(places)
+    return work_on_all(read_logged_run, files, workers, lambda path: progress(path.stat().st_size))

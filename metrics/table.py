@@ -78,7 +78,7 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
     ]
     methods = {measure.method for measure in measures}
     if "exact" in methods:
-        notes.append("e: all probes agree; exact binomial bound over probes")
+        notes.append("e: all probes agree, or few deviate: exact bounds over probes")
     if "by construction" in methods:
         notes.append("c: zero by construction, the twins are identical requests")
     if without_confidence:

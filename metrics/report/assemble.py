@@ -26,7 +26,6 @@ from metrics.report.reversal_tables import (
 from metrics.report.significance_tables import significance_table
 from metrics.report.study import Study
 from metrics.report.verdicts import model_verdicts, reading_groups
-from metrics.task_warnings import task_warnings
 from metrics.trial_table import UNKNOWN
 
 _OWN_PACKAGES = ("caved-or-convinced", "numpy", "scipy", "pandas")
@@ -104,6 +103,7 @@ def build_report(
     study: Study,
     with_published: bool = False,
     resamples: int = RESAMPLES,
+    workers: int = 1,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Report:
     """Everything that a report says about a study, but for pictures of its probes.
@@ -112,18 +112,17 @@ def build_report(
         study: runs of one release and one readout.
         with_published: set the paper's numbers beside the measured ones.
         resamples: of the bootstrap behind every interval.
+        workers: processes that measure.
         progress: called with 1 after each run that was measured, and after each model's reversal test.
 
     Raises:
         LogError: if a run contradicts itself.
     """
-    measured = measure_study(study, resamples, progress)
+    measured = measure_study(study, resamples, workers, progress)
     verdicts = model_verdicts(measured, resamples)
     reversal = measure_reversals(measured, reading_groups(verdicts), resamples, progress)
     tables = _tables(measured, reversal, with_published)
-    warnings = [*study.problems]
-    for (model, task), run in study.runs.items():
-        warnings += [f"{model}, {task}: {text}" for text in task_warnings(run.task, run.table)]
+    warnings = [*study.problems, *measured.warnings]
     if with_published:
         warnings.append(
             f"published numbers ({SOURCE}) are of the paper's own 500 videos a budget; this release has others, so small "

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from metrics.intervals import NOTHING, RESAMPLES, Estimate
+from metrics.logged_run import LoggedRun
 from metrics.paper_measures import paper_measures
 from metrics.report.study import Study
 from metrics.sample_log import LogError
+from metrics.several_processes import work_on_all
+from metrics.task_warnings import task_warnings
 
 
 @dataclass(frozen=True)
@@ -18,34 +22,48 @@ class Measured:
     study: Study
     numbers: Mapping[tuple[str, str], Mapping[str, Estimate]]  # by model and task
     unavailable: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)  # time channel -> reason
+    warnings: tuple[str, ...] = ()
 
     def get(self, model: str, task: str, name: str) -> Estimate:
         """A number; one of method `none` if there is nothing that it could be measured from."""
         return self.numbers.get((model, task), {}).get(name, NOTHING)
 
 
+def _measure(run: LoggedRun, resamples: int) -> tuple[dict[str, Estimate], list[str]]:
+    try:
+        return paper_measures(run.task, run.table, resamples), task_warnings(run.task, run.table)
+    except ValueError as error:
+        raise LogError(f"{run.path}: {error}; report one run, and one release, at a time") from error
+
+
 def measure_study(
-    study: Study, resamples: int = RESAMPLES, progress: Callable[[int], object] = lambda _: None
+    study: Study, resamples: int = RESAMPLES, workers: int = 1, progress: Callable[[int], object] = lambda _: None
 ) -> Measured:
     """Measure all runs.
 
     Args:
         study: the runs.
         resamples: of the bootstrap behind the intervals.
+        workers: processes that measure.
         progress: called with 1 after each run.
 
     Raises:
         LogError: if a run contradicts itself or mixes budgets or time channels.
     """
-    numbers: dict[tuple[str, str], Mapping[str, Estimate]] = {}
+    runs = list(study.runs.values())
+    results = work_on_all(partial(_measure, resamples=resamples), runs, workers, lambda _: progress(1))
     unavailable: dict[tuple[str, str], dict[str, str]] = {}
     for key, run in study.runs.items():
-        try:
-            numbers[key] = paper_measures(run.task, run.table, resamples)
-        except ValueError as error:
-            raise LogError(f"{run.path}: {error}; report one run, and one release, at a time") from error
         lacking = run.table.loc[run.table["unavailable"] != "", ["time", "unavailable"]].drop_duplicates()
         if len(lacking):
             unavailable[key] = {str(row.time): str(row.unavailable) for row in lacking.itertuples()}
-        progress(1)
-    return Measured(study, numbers, unavailable)
+    return Measured(
+        study=study,
+        numbers=dict(zip(study.runs, (numbers for numbers, _ in results), strict=True)),
+        unavailable=unavailable,
+        warnings=tuple(
+            f"{run.model}, {run.task}: {text}"
+            for run, (_, warnings) in zip(runs, results, strict=True)
+            for text in warnings
+        ),
+    )

@@ -7,6 +7,7 @@ from metrics.paper_measures import TASK
 from metrics.probe_scores import probe_scores
 from metrics.report.measured import Measured
 from metrics.verdict import Verdict, deference_verdict
+from metrics.verdict_tests import READING_MARGIN
 
 CAN_READ, CANNOT_READ = "can read the order", "cannot read the order"
 
@@ -25,6 +26,9 @@ def model_verdicts(measured: Measured, resamples: int = RESAMPLES) -> dict[str, 
 
 
 def reading_groups(verdicts: dict[str, Verdict]) -> dict[str, list[str]]:
-    """Models that read the order and models that cannot; undecided ones are in neither."""
-    kinds = {CAN_READ: ("grounded", "weighting failure"), CANNOT_READ: ("availability failure",)}
-    return {name: [m for m, v in verdicts.items() if v.kind in some] for name, some in kinds.items()}
+    """Models that read the order and models that cannot, as their tests show; those that show neither are in none."""
+    reads = [
+        m for m, v in verdicts.items() if any(t.shown and t.statement == f"J0 > {READING_MARGIN}" for t in v.tests)
+    ]
+    cannot = [m for m, v in verdicts.items() if v.kind == "availability failure"]
+    return {CAN_READ: reads, CANNOT_READ: cannot}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ class AnswerStore:
     folder: Path | None  # None: nothing is kept
     rank: int = 0
     answers: dict[str, str] = field(default_factory=dict)  # by key
+    _read_until: dict[Path, int] = field(default_factory=dict)  # bytes of each file
+    _added: list[str] = field(default_factory=list)  # keys of answers that were not read back yet
 
     def get(self, key: Sequence[str]) -> str | None:
         """The answer to a request, if it is finished."""
@@ -65,6 +68,7 @@ class AnswerStore:
         for key, answer in finished:
             name = digest(list(key))
             self.answers[name] = answer
+            self._added.append(name)
             lines.append(json.dumps({"key": name, "answer": answer}) + "\n")
         if self.folder is None or not lines:
             return
@@ -80,21 +84,50 @@ class AnswerStore:
                 f"{ANSWERS}, or set {ANSWERS}=off"
             ) from None
 
+    def refresh(self) -> None:
+        """Take up what any process has added to the files since they were read: what is on disk is what is kept."""
+        for name in self._added:
+            self.answers.pop(name, None)
+        self._added.clear()
+        paths = sorted(self.folder.glob("answers_*.jsonl")) if self.folder is not None else []
+        sizes = {}
+        for path in paths:
+            with suppress(FileNotFoundError):  # another process has discarded it just now
+                sizes[path] = path.stat().st_size
+        if any(sizes.get(path, 0) < read for path, read in self._read_until.items()):  # removed, or written anew
+            self.forget()
+        for path, size in sizes.items():
+            start = self._read_until.get(path, 0)
+            if size > start:
+                with suppress(FileNotFoundError):
+                    self._read_until[path] = start + self._read(path, start)
+
+    def _read(self, path: Path, start: int) -> int:
+        with path.open("rb") as file:
+            file.seek(start)
+            whole, _, rest = file.read().rpartition(b"\n")  # what no line break ends is, or was, being written
+        if rest and path.name == f"answers_{self.rank}.jsonl":
+            with path.open("rb+") as file:  # a killed run of this rank left half a line
+                file.truncate(path.stat().st_size - len(rest))
+        for line in whole.split(b"\n"):
+            try:
+                entry = json.loads(line)
+                self.answers[str(entry["key"])] = str(entry["answer"])
+            except (ValueError, KeyError, TypeError):
+                continue
+        return len(whole) + 1 if whole else 0
+
+    def forget(self) -> None:
+        """Forget what was read or added, but for what is on disk."""
+        self.answers.clear()
+        self._read_until.clear()
+        self._added.clear()
+
     def discard(self) -> None:
-        """Forget what is on disk."""
+        """Forget all answers, those on disk too."""
         for path in self.folder.glob("answers_*.jsonl") if self.folder is not None else ():
             path.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> dict[str, str]:
-    answers = {}
-    for line in path.read_bytes().split(b"\n")[:-1]:  # what no line break ends was being written
-        try:
-            entry = json.loads(line)
-            answers[str(entry["key"])] = str(entry["answer"])
-        except (ValueError, KeyError, TypeError):
-            continue
-    return answers
+        self.forget()
 
 
 def answers_folder() -> Path | None:
@@ -105,28 +138,32 @@ def answers_folder() -> Path | None:
     return Path(named).expanduser() if named else user_cache_path("caved-or-convinced") / "answers"
 
 
+_last_opened: AnswerStore | None = None  # the steps of a run open the same one again and again
+
+
 def open_store(facts: Mapping[str, Any] | None, rank: int = 0) -> AnswerStore:
     """The answers that were finished with these facts, by whatever process; an empty store that keeps nothing if None.
 
     Raises:
         RunStopped: if the folder cannot be used.
     """
+    global _last_opened
     base = answers_folder()
     if base is None or facts is None:
         return AnswerStore(None, rank)
     folder = base / digest(facts)[:32]
+    store = _last_opened
+    if store is None or (store.folder, store.rank) != (folder, rank):
+        store = AnswerStore(folder, rank)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "facts.json", (json.dumps(facts, indent=2, default=str) + "\n").encode())
-        answers: dict[str, str] = {}
-        for path in sorted(folder.glob("answers_*.jsonl")):
-            answers.update(_read(path))
-            text = path.read_bytes()
-            if text and not text.endswith(b"\n") and path.name == f"answers_{rank}.jsonl":
-                write_whole(path, text[: text.rfind(b"\n") + 1])  # a killed run left half a line
+        if not (folder / "facts.json").is_file():
+            write_whole(folder / "facts.json", (json.dumps(facts, indent=2, default=str) + "\n").encode())
+        store.refresh()
     except OSError as error:
         raise RunStopped(
             f"finished answers cannot be kept in {folder} ({error}): name another folder in {ANSWERS}, or set "
             f"{ANSWERS}=off"
         ) from None
-    return AnswerStore(folder, rank, answers)
+    _last_opened = store
+    return store

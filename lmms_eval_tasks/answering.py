@@ -10,54 +10,35 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from loguru import logger
 from tqdm import tqdm
 
-from lmms_eval_tasks.answer_store import answers_folder, open_store, run_facts
+from lmms_eval_tasks.answer_store import AnswerStore, answers_folder, open_store, run_facts
 from lmms_eval_tasks.answering_served import read_served
+from lmms_eval_tasks.checked_answers import Checks, checks_of, taken_answer
 from lmms_eval_tasks.llava_next_package import handing_frames
-from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
+from lmms_eval_tasks.native_time import (
+    OF_A_SERVED_MODEL,
+    OF_A_TEXT,
+    NativeChannel,
+    first_native,
+    is_native,
+    native_channel,
+)
+from lmms_eval_tasks.next_token import reading_next_token
 from lmms_eval_tasks.processed_once import replaced
-from lmms_eval_tasks.readout import to_response
-from lmms_eval_tasks.receipts import check_frames, check_prompt, receipt, shown_thumbnails
-from lmms_eval_tasks.requests import LETTERS, Finished, document_of, keys_of, once_each, parts
+from lmms_eval_tasks.readout import unavailable_response
+from lmms_eval_tasks.requests import LETTERS, Finished, by_task, document_of, keys_of, once_each, parts, sampling_of
 from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.sharing import Sharing
-from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.stop import NoTrueTime, RunStopped
 from lmms_eval_tasks.switches import ANSWERS, READOUT, reads_probabilities, shares_prefixes
-from lmms_eval_tasks.time_channel import check_time
 from lmms_eval_tasks.untouched_frames import untouched_frames
-from lmms_eval_tasks.visuals import frames_of
 
-_SHARING = "_caved_sharing"  # attribute of a wrapper: what was proven for its model holds for later requests
-
-
-@dataclass
-class Checks:
-    """What was seen so far of frames and times, so that nothing is said twice."""
-
-    warned: set[str] = field(default_factory=set)
-    _shown: dict[str, np.ndarray] = field(default_factory=dict)  # thumbnails of the frames of the last view
-
-    def warn(self, warning: str) -> None:
-        """Log a warning unless it was logged before."""
-        if warning not in self.warned:
-            self.warned.add(warning)
-            logger.warning(warning)
-
-    def shown(self, document: Any) -> np.ndarray:
-        """Thumbnails of the frames of a trial."""
-        names = document["frames"]
-        if not all(name in self._shown for name in names):
-            frames = dict(zip(names, frames_of(document), strict=True))
-            new = [name for name in frames if name not in self._shown]
-            made = dict(zip(new, shown_thumbnails([frames[name] for name in new]), strict=True))
-            self._shown = {name: made[name] if name in made else self._shown[name] for name in frames}
-        return np.stack([self._shown[name] for name in names])
+# Attributes of a wrapper: what was proven for its model holds for later requests; how the steps of a run are read.
+_SHARING, _READOUT = "_caved_sharing", "_caved_readout"
 
 
 def tokenizer_of(wrapper: Any) -> Any:
@@ -68,46 +49,6 @@ def tokenizer_of(wrapper: Any) -> Any:
             if callable(getattr(tokenizer, "get_vocab", None)):
                 return tokenizer
     return None
-
-
-def _text_of(answer: Any) -> str:
-    return str(getattr(answer, "text", answer))
-
-
-def _checked_receipt(first: FirstToken, document: Any, checks: Checks) -> dict[str, Any]:
-    """The receipt of one answer.
-
-    Raises:
-        RunStopped: if other frames or times reached the model than the trial shows.
-    """
-    if first.received is None:
-        checks.warn("the inputs of this model have an unknown layout: which frames it received is not checked")
-    else:
-        check_frames(first.received, checks.shown(document))
-    if first.prompt is None:
-        checks.warn("this model gets embeddings instead of a text: whether its prompt is the trial's is not checked")
-    else:
-        check_prompt(first.prompt, document)
-    if warning := check_time(first.time, document["time"], document["times_s"]):
-        checks.warn(warning)
-    return receipt(first.received, first.time.to_json(document["time"]))
-
-
-def _take(wrapper: Any, rows: Rows, request: Any, answer: Any, checks: Checks) -> str:
-    """The response to a request from the row that the wrapper's answer names.
-
-    Raises:
-        RunStopped: if the wrapper lost the row, or handed on other frames.
-    """
-    first = rows.take(_text_of(answer))
-    if first is None:
-        cause = rows.failures[0] if rows.failures else "look for its message above"
-        raise RunStopped(
-            f"the wrapper answered {_text_of(answer)[:60]!r} to document {request.args[-3]} instead of what was "
-            f"read: it swallowed an error ({cause}), or changes answers in a way of its own; mend the error, or "
-            f"set {READOUT}=text to read its text"
-        )
-    return to_response(first, _checked_receipt(first, document_of(wrapper, request), checks))
 
 
 def _silent(bar: Any) -> Any:
@@ -135,95 +76,121 @@ def _sharing_of(wrapper: Any) -> Sharing | None:
     return sharing
 
 
-def _probe_of(wrapper: Any, part: Sequence[Any]) -> tuple[Any, ...]:
-    document = document_of(wrapper, part[0])
-    return document["probe"], document["budget"]
+def _handed_on(wrapper: Any, requests: Sequence[Any], by_view: bool, channel: NativeChannel) -> list[list[Any]]:
+    """Requests in parts; one that shows whether the model has a channel for times stands at the very beginning."""
+    first = first_native(wrapper, requests) if channel.untried else None
+    rest = [request for request in requests if request is not first]
+    return [*([[first]] if first is not None else []), *parts(wrapper, rest, by_view)]
 
 
-def read_locally(wrapper: Any, base: Any, requests: Sequence[Any], tokenizer: Any, finished: Finished) -> bool:
+def read_locally(
+    wrapper: Any,
+    base: Any,
+    requests: Sequence[Any],
+    tokenizer: Any,
+    finished: Finished,
+    channel: NativeChannel,
+    checks: Checks,
+) -> bool:
     """Answer requests with a model of this process; False if its wrapper does not end in transformers' `generate`.
 
-    `finished` is called with requests and responses as soon as they are there.
+    `finished` is called with requests and responses as soon as they are there. Requests that need a channel for times
+    which turns out to be missing are left out.
     """
-    sharing, checks = _sharing_of(wrapper), Checks()
-    probe: tuple[Any, ...] | None = None
+    sharing = _sharing_of(wrapper)
+    sampling: tuple[Any, ...] | None = None
     try:
         with _without_bars(base), reading_next_token(tokenizer, LETTERS, sharing) as rows:
-            for part in parts(wrapper, requests, by_view=sharing is not None):
-                if sharing is not None and _probe_of(wrapper, part) != probe:
+            for part in _handed_on(wrapper, requests, sharing is not None, channel):
+                asked = [request for request in part if not (channel.missing and is_native(wrapper, request))]
+                if not asked:
+                    continue
+                if sharing is not None and (new := sampling_of(document_of(wrapper, asked[0]))) != sampling:
                     sharing.forget()
-                    probe = _probe_of(wrapper, part)
-                answers = base.generate_until(wrapper, part)
-                if not rows.read and not rows.failures:
-                    return False
-                pairs = zip(part, answers, strict=True)
-                finished([(request, _take(wrapper, rows, request, answer, checks)) for request, answer in pairs])
+                    sampling = new
+                try:
+                    answers = base.generate_until(wrapper, asked)
+                    if not rows.read and not rows.failures:
+                        return False
+                    pairs = zip(asked, answers, strict=True)
+                    read = [
+                        (request, taken_answer(wrapper, rows, request, answer, checks)) for request, answer in pairs
+                    ]
+                except NoTrueTime as stop:
+                    channel.fail(stop)
+                    continue
+                finished(read)
+                channel.proven = channel.proven or any(is_native(wrapper, request) for request in asked)
     finally:
         if sharing is not None:
             sharing.forget()
     return True
 
 
-def _texts(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
-    """What the wrapper generates; task by task, since some take a whole batch for the first request's task."""
-    tasks: dict[Any, list[int]] = {}
-    for place, request in enumerate(requests):
-        tasks.setdefault(tuple(request.args[-2:]), []).append(place)
-    answers: list[Any] = [None] * len(requests)
-    for places in tasks.values():
-        given = base.generate_until(wrapper, [requests[place] for place in places])
-        for place, text in zip(places, given, strict=True):
-            answers[place] = text
-    return answers
+def _texts(wrapper: Any, base: Any, requests: Sequence[Any], channel: NativeChannel) -> list[Any]:
+    """What the wrapper generates; nothing for times by its own channel, since no text shows whether they arrived."""
+    if first_native(wrapper, requests) is not None:
+        channel.rule_out(OF_A_TEXT)
+    answers: dict[int, Any] = {}
+    for task in by_task([request for request in requests if not is_native(wrapper, request)]):
+        for request, answer in zip(task, base.generate_until(wrapper, task), strict=True):
+            answers[id(request)] = answer
+    nothing = unavailable_response(channel.missing)
+    return [answers.get(id(request), nothing) for request in requests]
 
 
-def _facts(wrapper: Any, share: bool) -> dict[str, Any] | None:
+def _facts(wrapper: Any, share: bool, checks: Checks) -> dict[str, Any] | None:
     """What names finished answers; None where they are not kept."""
     if not reads_probabilities() or answers_folder() is None:
         return None
     try:
         facts = run_facts(wrapper, {"share": share, "batch_size": str(getattr(wrapper, "batch_size", 1))})
     except Exception as error:  # a wrapper of an unforeseen kind is no reason not to answer
-        logger.warning(
-            f"finished answers are not kept, an interrupted run starts anew ({type(error).__name__}: {error})"
-        )
+        checks.warn(f"finished answers are not kept, an interrupted run starts anew ({type(error).__name__}: {error})")
         return None
     if facts is None:
-        logger.warning("finished answers are not kept: weights that lie elsewhere cannot be told from others")
+        checks.warn("finished answers are not kept: weights that lie elsewhere cannot be told from others")
     return facts
 
 
-def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
+def answer(wrapper: Any, base: Any, requests: Sequence[Any], step: str = "") -> list[Any]:
     """Responses to requests of our tasks.
 
     Args:
         wrapper: an instance of the subclass of `base` that the harness made.
         base: the wrapper's class as shipped.
         requests: of our tasks alone.
+        step: what the requests are, for the progress bar, where they are a small part of a run.
 
     Raises:
         RunStopped: if an answer was lost, or other frames reached the model than a trial shows.
     """
-    share = shares_prefixes()
-    facts = _facts(wrapper, share)
+    share, checks = shares_prefixes(), checks_of(wrapper, step)
+    facts = _facts(wrapper, share, checks)
     every_key = keys_of(wrapper, requests)
     with untouched_frames(wrapper, share), handing_frames(wrapper, requests) as requests:
         tokenizer, served = tokenizer_of(wrapper), serves(wrapper)
+        channel = native_channel(wrapper, requests)
         if not reads_probabilities() or (tokenizer is None and not served):
-            return _texts(wrapper, base, requests)
+            return _texts(wrapper, base, requests, channel)
         distinct, stands_for = once_each(requests, every_key)
         keys = {id(request): key for request, key in zip(requests, every_key, strict=True)}
         rank = int(getattr(wrapper, "rank", 0))
         store = open_store(facts, int(os.environ.get("RANK", "0")))  # wrappers call themselves 0 on every rank
         unanswered = [request for request in distinct if store.get(keys[id(request)]) is None]
-        if len(unanswered) < len(distinct):
+        if len(unanswered) < len(distinct) and not step:
             logger.info(
                 f"{len(distinct) - len(unanswered)} of {len(distinct)} requests were answered by an earlier run, kept in "
                 f"{store.folder} ({ANSWERS}=off computes them anew)"
             )
+        told = [request for request in distinct if is_native(wrapper, request)]
+        channel.proven = any(store.get(keys[id(request)]) is not None for request in told)
+        if served and told:
+            channel.rule_out(OF_A_SERVED_MODEL)
+            unanswered = [request for request in unanswered if not is_native(wrapper, request)]
         with tqdm(
-            total=len(distinct), initial=len(distinct) - len(unanswered), desc="Model Responding", unit=" request",
-            disable=rank != 0,
+            total=len(distinct), initial=len(distinct) - len(unanswered), desc=step or "Model Responding",
+            unit=" request", disable=rank != 0, leave=not step,
         ) as bar:  # fmt: skip
 
             def finished(pairs: Sequence[tuple[Any, str]]) -> None:
@@ -233,12 +200,31 @@ def answer(wrapper: Any, base: Any, requests: Sequence[Any]) -> list[Any]:
             if served:
                 why_not = read_served(wrapper, base, unanswered, finished)
             else:
-                ends_there = read_locally(wrapper, base, unanswered, tokenizer, finished)
+                ends_there = read_locally(wrapper, base, unanswered, tokenizer, finished, channel, checks)
                 why_not = None if ends_there else "it does not end in transformers' generate"
+        if step:
+            _require_one_readout(wrapper, "its text" if why_not is not None else "probabilities")
         if why_not is not None:
-            logger.warning(f"the text of {base.__name__} is read, and there are no confidence rates: {why_not}")
-            return _texts(wrapper, base, requests)
-        responses = [store.get(keys[id(request)]) for request in distinct]
+            checks.warn(f"the text of {base.__name__} is read, and there are no confidence rates: {why_not}")
+            return _texts(wrapper, base, requests, channel)
+        if channel.missing:
+            checks.warn(f"{len(told)} requests that tell times natively are left out: {channel.missing}")
+        responses = [_response(store, keys[id(request)], channel) for request in distinct]
         if served:  # another model may stand behind the same address next time
             store.discard()
     return [responses[place] for place in stands_for]
+
+
+def _require_one_readout(wrapper: Any, readout: str) -> None:
+    """Stop the run if its steps are read in different ways, as when a server begins to refuse log-probabilities."""
+    before = vars(wrapper).setdefault(_READOUT, readout)
+    if before != readout:
+        raise RunStopped(
+            f"this model was read from {before} in earlier rounds, and is now read from {readout}: run again, or set "
+            f"{READOUT}=text for the whole run"
+        )
+
+
+def _response(store: AnswerStore, key: Sequence[str], channel: NativeChannel) -> str:
+    response = store.get(key)
+    return unavailable_response(channel.missing) if response is None else response

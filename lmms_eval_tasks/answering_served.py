@@ -43,16 +43,12 @@ def _receipt(sent: SentMedia, document: Any) -> dict[str, Any]:
 def read_served(wrapper: Any, base: Any, requests: Sequence[Any], finished: Finished) -> str | None:
     """Answer requests with a served model; why its text must be read instead, if its server tells no probabilities.
 
-    `finished` is called with requests and responses as soon as they are there.
+    None of them may need a channel of the model's own for times. `finished` is called with requests and responses as
+    soon as they are there.
 
     Raises:
         RunStopped: if a request failed, or did not hold the frames of its trial.
     """
-    if any(document_of(wrapper, request)["time"] == "native" for request in requests):
-        raise RunStopped(
-            "time: native, but a served model gets its frames as images, without a channel for their times; use time: "
-            "text, which writes them into the prompt"
-        )
     for start in range(0, len(requests), _AT_A_TIME):
         part = list(requests[start : start + _AT_A_TIME])
         with reading_top_log_probabilities(wrapper, LETTERS) as served:

@@ -1,6 +1,6 @@
 """The release that the tasks of this process are bound to, and its names for the task files.
 
-A task file asks for `path_k16` or `metadata_k16` of this module; the release is found, and built if it is
+A task file asks for `path_k16` or `metadata_reversal` of this module; the release is found, and built if it is
 the embedded default, only then. Listing tasks therefore builds nothing.
 """
 
@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from lmms_eval_tasks.stop import stopping_the_run
 from stimuli_builder.errors import CavedError
 from stimuli_builder.find_release import VARIABLE, find_release
+from stimuli_builder.offsets import REVERSAL_BUDGETS, VIDEO_BUDGET
+from stimuli_builder.parts import REVERSAL, Part
 from stimuli_builder.release import FrameStore, Release
-from stimuli_builder.release_schema import release_digest
 
-TASK_VERSION = 1
+TASK_VERSION = 2
+_PACKAGES = ("caved-or-convinced", "lmms-eval", "torch", "transformers", "vllm", "sglang", "openai")
 
 
 @lru_cache(maxsize=4)
 def _opened(named: str) -> Release:
     """The release that `CAVED_RELEASE` names, with its digest checked against its tables."""
     release = find_release()
-    budgets = release.info.budgets
-    frames = {budget: release.frames(budget).ids() for budget in budgets}
-    rows = (probe.to_row() for budget in budgets for probe in release.probes(budget))
-    if release_digest(frames, rows, release.info.canvas_px) != release.info.digest:
+    if release.content_digest() != release.info.digest:
         raise CavedError(
             f"{release.folder} was changed after it was built: its tables do not give its digest; "
             "run `caved verify` on it, or build it again"
@@ -45,24 +46,38 @@ def bound_release() -> Release:
 
 
 @lru_cache(maxsize=8)
-def _frames(digest: str, budget: int) -> FrameStore:
-    return bound_release().frames(budget)
+def _frames(digest: str, part: Part) -> FrameStore:
+    return bound_release().frames(part)
 
 
-def frame_store(budget: int) -> FrameStore:
-    """The frames of one budget of the bound release."""
-    return _frames(bound_release().info.digest, budget)
+def frame_store(part: Part) -> FrameStore:
+    """The frames of one part of the bound release."""
+    return _frames(bound_release().info.digest, part)
 
 
-def release_path(budget: int) -> str:
-    """Where `datasets` finds the bound release; stops the run if it has no probes of this budget."""
+def release_path(part: Part) -> str:
+    """Where `datasets` finds the bound release; stops the run if it does not have this part."""
     with stopping_the_run():
         release = bound_release()
-        release.require_budget(budget)
+        if part == REVERSAL and not release.info.reversal_offsets:
+            raise CavedError(
+                f"the release {release.folder} has no offsets for the reversal test: build one that has them with "
+                "`caved build video --paper ...` (or `--reversal-offsets 4`), and name it in CAVED_RELEASE"
+            )
+        release.require_part(part)
         return str(release.folder)
 
 
-def release_metadata(budget: int) -> dict[str, Any]:
+def _versions() -> dict[str, str]:
+    """Versions of the packages that a run stands on, as far as they are installed."""
+    found = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def release_metadata(part: Part) -> dict[str, Any]:
     """What goes into the task's configuration and so into results, logs and cache keys."""
     with stopping_the_run():
         info = bound_release().info
@@ -71,12 +86,18 @@ def release_metadata(budget: int) -> dict[str, Any]:
         "version": TASK_VERSION,
         "release": info.digest,
         "release_seed": info.seed,
-        "budget": budget,
+        **(
+            {"video_budget": VIDEO_BUDGET, "budgets": list(REVERSAL_BUDGETS), "offsets": info.reversal_offsets}
+            if part == REVERSAL
+            else {"budget": part}
+        ),
+        "versions": _versions(),
     }
 
 
 def __getattr__(name: str) -> Any:
-    match = re.fullmatch(r"(path|metadata)_k(\d+)", name)
+    match = re.fullmatch(r"(path|metadata)_(?:k(\d+)|reversal)", name)
     if match is None:
         raise AttributeError(name)
-    return (release_path if match[1] == "path" else release_metadata)(int(match[2]))
+    part: Part = int(match[2]) if match[2] else REVERSAL
+    return (release_path if match[1] == "path" else release_metadata)(part)

@@ -10,9 +10,11 @@ import hashlib
 import json
 import os
 import re
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -20,7 +22,12 @@ from lmms_eval_tasks.masking import names_a_secret
 
 _SAMPLED = 256  # values of each weight that go into a fingerprint, at places drawn with a fixed seed
 _READ_WHOLE = 32 * 2**20  # bytes; larger files of a checkpoint count by name, size and time of change
-_VOLATILE = ("rank", "world_size", "caved_arguments")  # attributes of a wrapper that no answer depends on
+_VOLATILE = (
+    "rank",
+    "world_size",
+    "caved_arguments",
+    "caved_readout",
+)  # attributes of a wrapper that no answer depends on
 _DEVICE = re.compile(r"\b(cuda|xpu|npu|mps):\d+")
 
 
@@ -37,6 +44,7 @@ def weights_digest(model: Any) -> str | None:
     if not callable(getattr(model, "named_parameters", None)):
         return None
     sha = hashlib.sha256()
+    sampled: dict[torch.device, list[torch.Tensor]] = {}
     for name, weight in (*model.named_parameters(), *model.named_buffers()):
         if weight.is_meta:
             return None
@@ -44,7 +52,9 @@ def weights_digest(model: Any) -> str | None:
         values = weight.detach().reshape(-1)
         if values.numel():
             places = torch.randint(values.numel(), (_SAMPLED,), generator=torch.Generator().manual_seed(0))
-            sha.update(json.dumps(values[places.to(values.device)].double().cpu().tolist()).encode())
+            sampled.setdefault(values.device, []).append(values[places.to(values.device)].double())
+    for values in sampled.values():  # brought here at once for each device, in the order of the weights
+        sha.update(torch.cat(values).cpu().numpy().tobytes())
     return sha.hexdigest()
 
 
@@ -58,14 +68,30 @@ def files_digest(folder: Path) -> str:
     return sha.hexdigest()
 
 
+_vocabularies: WeakKeyDictionary[Any, tuple[int, str]] = WeakKeyDictionary()  # sizes and digests, by tokenizer
+
+
+def _vocabulary_digest(tokenizer: Any) -> str | None:
+    """SHA-256 of a vocabulary, computed anew when its size changes; None for what has no vocabulary."""
+    if not callable(getattr(tokenizer, "get_vocab", None)):
+        return None
+    try:
+        size = len(tokenizer)
+        known = _vocabularies.get(tokenizer)
+        if known is None or known[0] != size:
+            _vocabularies[tokenizer] = known = (size, digest(tokenizer.get_vocab()))
+        return known[1]
+    except TypeError:  # without a length, or nothing that can be kept by
+        return digest(tokenizer.get_vocab())
+
+
 def _texts(wrapper: Any) -> list[Any]:
     """What shapes a prompt: chat templates, vocabulary, and settings of tokenizer and processor."""
     found: list[Any] = []
     for name in ("processor", "_image_processor", "image_processor", "tokenizer", "_tokenizer"):
         part = getattr(wrapper, name, None)
         for owner in (part, getattr(part, "tokenizer", None)):
-            template, vocabulary = getattr(owner, "chat_template", None), getattr(owner, "get_vocab", None)
-            found.append([name, str(template), digest(vocabulary()) if callable(vocabulary) else None])
+            found.append([name, str(getattr(owner, "chat_template", None)), _vocabulary_digest(owner)])
         for owner in (part, getattr(part, "image_processor", None), getattr(part, "video_processor", None)):
             settings = getattr(owner, "to_dict", None)
             found.append([name, str(settings()) if callable(settings) else None])
@@ -103,12 +129,19 @@ def settings_of(wrapper: Any) -> dict[str, Any]:
     }
 
 
-def environment_facts() -> dict[str, Any]:
-    """Versions of all that is installed, this package's own files, and variables by which the harness is steered."""
+@cache
+def _installed() -> tuple[str, str]:
+    """Digests of the versions of all that is installed and of this package's own files, as this process found them."""
     installed = sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
     own = hashlib.sha256()
     folder = Path(__file__).parent
     for path in sorted(p for p in folder.rglob("*") if p.suffix == ".py" or p.name.endswith("yaml")):
         own.update(path.read_bytes())
+    return digest(installed), own.hexdigest()
+
+
+def environment_facts() -> dict[str, Any]:
+    """Versions of all that is installed, this package's own files, and variables by which the harness is steered."""
     steering = {n: v for n, v in os.environ.items() if n.startswith("LMMS_") and not names_a_secret(n)}
-    return {"installed": digest(installed), "code": own.hexdigest(), "variables": steering}
+    installed, code = _installed()
+    return {"installed": installed, "code": code, "variables": steering}

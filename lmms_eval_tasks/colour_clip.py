@@ -96,13 +96,18 @@ def clip_document(clip: ColourClip, reverse: bool, claim: Claim, letters: Letter
     frames = list(clip.ids[::-1] if reverse else clip.ids)
     return {
         "task": "caved_or_convinced",
+        "part": len(frames),
         "release": RELEASE,
         "release_probes": 1,
         "probe": "clip",
+        "video_budget": len(frames),
         "budget": len(frames),
         "arm": "intact",
         "twin": "-" if reverse else "+",
         "phase": "on_grid",
+        "offset": None,
+        "direction": "forward",
+        "events_sampled": 2,
         "claim": claim,
         "claimed_order": None if claim == "none" else "e1_first",
         "named_order": "e1_first",

@@ -22,7 +22,7 @@ import torch
 
 from lmms_eval_tasks.processed_once import Once
 from lmms_eval_tasks.requests import document_of
-from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.stop import NoTrueTime, RunStopped
 from lmms_eval_tasks.switches import shares_prefixes
 
 # The classes, and whether they can write times into their prompt.
@@ -133,9 +133,10 @@ class _Handing:
         """`load_video` of `llava_onevision`: frames (k, height, width, 3)."""
         frames, times = self._loaded(paths if isinstance(paths, str) else paths[0])
         if times is not None:
-            raise RunStopped(
-                "time: native, but llava_onevision has no channel of its own for the times of frames; use time: text, "
-                "which writes them into the prompt"
+            self.pending = None  # nothing will arrive
+            raise NoTrueTime(
+                "llava_onevision has no channel of its own for the times of frames",
+                "use time: text, which writes them into the prompt",
             )
         return frames
 

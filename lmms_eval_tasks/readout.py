@@ -11,6 +11,7 @@ from lmms_eval_tasks.next_token import FirstToken
 from metrics.trial import Answer
 
 _MARK = "caved_readout"
+_STATED = "stated"
 
 
 def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
@@ -26,6 +27,25 @@ def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
     )
 
 
+def stated_to_response(letter: str, option_probabilities: Mapping[str, float], receipt: Mapping[str, Any]) -> str:
+    """What a control model states of its options as the response that the harness logs.
+
+    Args:
+        letter: what it answers.
+        option_probabilities: of the letters, sum 1.
+        receipt: what it got.
+    """
+    return json.dumps(
+        {
+            _MARK: _STATED,
+            "text": letter,
+            "option_probabilities": dict(option_probabilities),
+            "option_mass": 1.0,
+            "receipt": dict(receipt),
+        }
+    )
+
+
 def served_to_response(reading: str, receipt: Mapping[str, Any]) -> str:
     """What was read from a served model as the response that the harness logs."""
     fields = json.loads(reading)
@@ -33,9 +53,20 @@ def served_to_response(reading: str, receipt: Mapping[str, Any]) -> str:
     return json.dumps({**{name: fields[name] for name in kept}, "receipt": dict(receipt)})
 
 
+def unavailable_response(reason: str) -> str:
+    """The response to a trial that could not be put to this model; it counts nowhere."""
+    return json.dumps({_MARK: "unavailable", "unavailable": reason, "receipt": None})
+
+
 def receipt_of(response: str) -> dict[str, Any] | None:
     """What is known to have reached the model; None for text, which tells nothing of it."""
-    return dict(json.loads(response)["receipt"]) if _is_readout(response) else None
+    receipt = json.loads(response)["receipt"] if _is_readout(response) else None
+    return None if receipt is None else dict(receipt)
+
+
+def unavailable_of(response: str) -> str:
+    """Why a trial could not be put to the model; empty if it was."""
+    return str(json.loads(response).get("unavailable", "")) if _is_readout(response) else ""
 
 
 def _is_readout(response: str) -> bool:
@@ -50,6 +81,8 @@ def read_response(response: str, options: Sequence[Option], prompt: str) -> Answ
     """
     if _is_readout(response):
         fields = json.loads(response)
+        if fields.get("unavailable"):
+            return Answer("unparseable", rule="unavailable")
         mass = float(fields["option_mass"])
         if fields.get("unreadable"):
             return Answer("unparseable", option_mass=mass, rule=str(fields["unreadable"]))
@@ -57,5 +90,7 @@ def read_response(response: str, options: Sequence[Option], prompt: str) -> Answ
         option = max(probabilities, key=lambda letter: probabilities[letter])
         bound = fields.get("option_probability_bound")
         rule = "next-token probabilities" if bound is None else "top log-probabilities"
+        if fields[_MARK] == _STATED:
+            rule = "stated probabilities"
         return Answer("answered", option, probabilities, mass, rule, None if bound is None else float(bound))
     return read_answer(response, options, prompt)

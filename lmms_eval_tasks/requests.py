@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 PART = 64  # requests handed on at a time where probes are not kept together
@@ -63,24 +63,44 @@ def once_each(requests: Sequence[Any], keys: Sequence[tuple[str, ...]]) -> tuple
     return first, stands_for
 
 
+def by_task(requests: Sequence[Any]) -> list[list[Any]]:
+    """Requests of each task for themselves: some wrappers take a whole batch for the first one's task."""
+    tasks: dict[tuple[Any, ...], list[Any]] = {}
+    for request in requests:
+        tasks.setdefault(tuple(request.args[-2:]), []).append(request)
+    return list(tasks.values())
+
+
+def sampling_of(document: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The video of a trial and how many frames of it are shown: what trials have in common that share work.
+
+    It says nothing of the task, since several may ask about the same views. The reversal test's budgets are kept apart:
+    frames of all of them together would be too many to hold.
+    """
+    return document["probe"], document["video_budget"], document["budget"], document["phase"] == "offset"
+
+
 def parts(wrapper: Any, requests: Sequence[Any], by_view: bool) -> list[list[Any]]:
     """Requests as they are handed on together: view by view where work is shared, else in large parts.
 
-    Views of a probe follow each other, those that begin with the same frames side by side, and so do the prompts of
-    a view: a walk through the tree of a probe's prompts, branch by branch.
+    Views of a probe follow each other, whichever task asks about them, those that begin with the same frames side by
+    side, and so do the prompts of a view: a walk through the tree of a probe's prompts, branch by branch. A processor
+    that is told times must be told all of its batch, so requests with a native channel stand for themselves.
     """
     if not by_view:
-        tasks: dict[tuple[Any, ...], list[Any]] = {}  # some wrappers take a whole batch for the first one's task
+        told: dict[bool, list[Any]] = {}
         for request in requests:
-            tasks.setdefault(tuple(request.args[-2:]), []).append(request)
-        return [task[i : i + PART] for task in tasks.values() for i in range(0, len(task), PART)]
+            told.setdefault(document_of(wrapper, request)["time"] == "native", []).append(request)
+        alike = [task for listed in told.values() for task in by_task(listed)]
+        return [task[i : i + PART] for task in alike for i in range(0, len(task), PART)]
     probes: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Any]]] = {}
     for request in requests:
         document = document_of(wrapper, request)
-        views = probes.setdefault((request.args[-2], document["probe"], document["budget"]), {})
-        views.setdefault((document["time"], *document["frames"]), []).append(request)
+        views = probes.setdefault(sampling_of(document), {})
+        views.setdefault((document["time"] == "native", *document["frames"]), []).append(request)
     return [
-        sorted(view, key=lambda request: str(request.args[0]))
+        sorted(task, key=lambda request: str(request.args[0]))
         for views in probes.values()
         for _, view in sorted(views.items(), key=lambda item: item[0])
+        for task in by_task(view)
     ]

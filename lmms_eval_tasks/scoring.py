@@ -8,9 +8,13 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_eval_tasks.counted import ALL_NUMBERS, counts_for
 from lmms_eval_tasks.prompts import prompt_text, wording_of
-from lmms_eval_tasks.readout import read_response, receipt_of
-from metrics.deference import PHASES, deference_warnings, measure_deference
+from lmms_eval_tasks.readout import read_response, receipt_of, unavailable_of
+from lmms_eval_tasks.stop import RunStopped
+from metrics.intervals import Estimate
+from metrics.paper_measures import paper_measures
+from metrics.task_warnings import task_warnings
 from metrics.trial import Trial
 
 _FRAME_ID_CHARACTERS = 16  # of 64, in the log: enough to tell any two frames apart
@@ -25,10 +29,14 @@ def trial_of(doc: Mapping[str, Any], response: str) -> Trial:
         release=doc["release"],
         release_probes=doc["release_probes"],
         probe=doc["probe"],
+        video_budget=doc["video_budget"],
         budget=doc["budget"],
         arm=doc["arm"],
         twin=doc["twin"],
         phase=doc["phase"],
+        offset=doc["offset"],
+        direction=doc["direction"],
+        events_sampled=doc["events_sampled"],
         claim=doc["claim"],
         claimed_order=doc["claimed_order"],
         letters=doc["letters"],
@@ -38,65 +46,71 @@ def trial_of(doc: Mapping[str, Any], response: str) -> Trial:
         answer=read_response(response, options, prompt_text(doc)),
         receipt=receipt_of(response),
         padding=doc["padding"],
+        unavailable=unavailable_of(response),
     )
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
-    """The log line of a trial, and the trial under each metric that it counts for.
+    """The log line of a trial, and the trial under each number that it counts for.
 
-    `trial` holds everything that a report needs; the metrics hold the trial itself, which the log shows
+    `trial` holds everything that a report needs; the numbers hold the trial itself, which the log shows
     by its short name.
     """
     this = trial_of(doc, results[0])
-    entry: dict[str, Any] = {"trial": this.to_json()}
-    if this.padding:
-        return entry
-    measures = ["J0"] if this.claim == "none" else ["C" if this.claim_is_true else "S", "J"]
-    for measure in measures:
-        entry[f"{this.phase}_{measure}"] = this
-        if this.answer.option_probabilities is not None:
-            entry[f"{this.phase}_{measure}_confidence"] = this
-    entry["unparseable"] = this
+    entry: dict[str, Any] = {"trial": this.to_json(), **dict.fromkeys(counts_for(this), this)}
+    if not this.padding and not this.unavailable:
+        entry["unparseable"] = this
     return entry
 
 
-def _measure(phase: str, measure: str, confidence: bool = False) -> Aggregate:
+_last: tuple[list[Trial], dict[str, Estimate]] | None = None  # several numbers of a task stand on the same trials
+
+
+def _measures(trials: Sequence[Trial]) -> dict[str, Estimate]:
+    global _last
+    if _last is None or _last[0] != list(trials):
+        _last = (list(trials), paper_measures(trials[0].task, trials, resamples=0))
+    return _last[1]
+
+
+def _number(name: str) -> Aggregate:
     def aggregate(trials: Sequence[Trial]) -> float | str:
-        result = measure_deference(trials, phase, resamples=0)
-        estimate = result.confidence.get(measure) if confidence else getattr(result, measure)
+        estimate = _measures(trials).get(name) if trials else None
         return "N/A" if estimate is None or math.isnan(estimate.value) else estimate.value
 
-    aggregate.__name__ = f"{phase}_{measure}" + ("_confidence" if confidence else "")
-    aggregate.__doc__ = f"{measure} {phase} over all trials that were gathered."
+    aggregate.__name__ = name
+    aggregate.__doc__ = f"{name} over all trials that were gathered."
     return aggregate
 
 
 def trial(entries: Sequence[Mapping[str, Any]]) -> int:
-    """How many trials were counted, padding left out."""
-    return sum(not entry["padding"] for entry in entries)
+    """How many trials were counted: padding, and those that could not be put to the model, left out.
+
+    Raises:
+        RunStopped: if a time channel was available for some trials and not for others.
+    """
+    for time in {entry["time"] for entry in entries}:
+        reasons = {str(entry["unavailable"]) for entry in entries if entry["time"] == time}
+        if len(reasons) > 1 and "" in reasons:
+            raise RunStopped(
+                f"some trials with time {time} were answered and others not ({max(reasons, key=len)}): the numbers "
+                "would stand on a choice of trials; run again, and report this if it stays"
+            )
+    return sum(not entry["padding"] and not entry["unavailable"] for entry in entries)
 
 
 def unparseable(trials: Sequence[Trial]) -> float | str:
     """The share of responses that say nothing readable; logs what a reader of the numbers must know."""
-    for phase in PHASES:
-        for warning in deference_warnings(measure_deference(trials, phase, resamples=0)):
-            logger.warning(f"{trials[0].task}: {warning}")
-    return sum(t.answer.outcome == "unparseable" for t in trials) / len(trials) if trials else "N/A"
+    if not trials:
+        return "N/A"
+    task = trials[0].task
+    for warning in task_warnings(task, trials):
+        logger.warning(f"{task}: {warning}")
+    return sum(t.answer.outcome == "unparseable" for t in trials) / len(trials)
 
 
-on_grid_S = _measure("on_grid", "S")
-on_grid_C = _measure("on_grid", "C")
-on_grid_J = _measure("on_grid", "J")
-on_grid_J0 = _measure("on_grid", "J0")
-in_gap_S = _measure("in_gap", "S")
-in_gap_C = _measure("in_gap", "C")
-in_gap_J = _measure("in_gap", "J")
-in_gap_J0 = _measure("in_gap", "J0")
-on_grid_S_confidence = _measure("on_grid", "S", confidence=True)
-on_grid_C_confidence = _measure("on_grid", "C", confidence=True)
-on_grid_J_confidence = _measure("on_grid", "J", confidence=True)
-on_grid_J0_confidence = _measure("on_grid", "J0", confidence=True)
-in_gap_S_confidence = _measure("in_gap", "S", confidence=True)
-in_gap_C_confidence = _measure("in_gap", "C", confidence=True)
-in_gap_J_confidence = _measure("in_gap", "J", confidence=True)
-in_gap_J0_confidence = _measure("in_gap", "J0", confidence=True)
+def __getattr__(name: str) -> Aggregate:
+    """The numbers that task files name, such as `on_grid_J` or `J0_placebo_confidence`."""
+    if name not in ALL_NUMBERS:
+        raise AttributeError(name)
+    return _number(name)

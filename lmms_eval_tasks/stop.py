@@ -19,6 +19,14 @@ class RunStopped(SystemExit):
         super().__init__(f"caved_or_convinced: {reason}")
 
 
+class NoTrueTime(RunStopped):
+    """A model was to be told the times of its frames by its own channel, and they did not reach it."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"time: native, but {reason}{f'; {remedy}' if remedy else ''}")
+        self.reason = reason
+
+
 @contextmanager
 def stopping_the_run() -> Iterator[None]:
     """Turn a user's mistake inside this block into a stop of the whole run."""

@@ -11,6 +11,7 @@ READOUT = "CAVED_READOUT"
 SHARE = "CAVED_SHARE"
 TIME = "CAVED_TIME"
 ANSWERS = "CAVED_ANSWERS"
+THRESHOLD = "CAVED_THRESHOLD"
 TIMES: tuple[Time, ...] = ("withheld", "native", "text")
 
 
@@ -51,3 +52,19 @@ def time_setting() -> Time:
         if value == setting:
             return setting
     raise RunStopped(f"{TIME}={value}: write {', '.join(TIMES[:-1])} or {TIMES[-1]}")
+
+
+def threshold_setting(usual: float) -> float:
+    """θ of the adaptive reversal test: `CAVED_THRESHOLD`, else `usual`.
+
+    Raises:
+        RunStopped: if it is no number from 0 to 1.
+    """
+    value = os.environ.get(THRESHOLD, "").strip()
+    try:
+        threshold = float(value or usual)
+    except ValueError:
+        threshold = -1.0
+    if not 0 <= threshold <= 1:  # NaN fails too
+        raise RunStopped(f"{THRESHOLD}={value or usual}: write a number from 0 to 1")
+    return threshold

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmms_eval_tasks.llava_next_package import call_under_way
-from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.stop import NoTrueTime
 
 _PER_SECOND = 1000  # frame indices are handed on as whole milliseconds
 _TAIL = 40  # characters before the first frame in which its stamp would stand
@@ -130,7 +130,7 @@ def check_time(seen: SeenTime, channel: str, times_s: Sequence[float]) -> str | 
         times_s: the true times of the frames.
 
     Raises:
-        RunStopped: if times should have reached the model by its own channel and did not.
+        NoTrueTime: if times should have reached the model by its own channel and did not.
     """
     stamps = seen.stamps_s()
     if channel != "native":
@@ -146,10 +146,10 @@ def check_time(seen: SeenTime, channel: str, times_s: Sequence[float]) -> str | 
         true = [sum(times_s[i : i + groups]) / groups for i in range(0, len(times_s), groups)]
         if len(true) == len(stamps) and all(abs(a - b) <= 0.051 for a, b in zip(true, stamps, strict=True)):
             return None
-        raise RunStopped(f"time: native, but the stamps {stamps[:4]} beside the frames are not their times {true[:4]}")
+        raise NoTrueTime(f"the stamps {stamps[:4]} beside the frames are not their times {true[:4]}")
     if seen.seconds_per_pair is not None and abs(seen.seconds_per_pair - 2 * spacing_s) <= 0.01:
         return None
-    raise RunStopped(
-        "time: native, but no true time reached this model: it has no channel of its own for the times of frames; use "
-        "time: text, which writes them into the prompt"
+    raise NoTrueTime(
+        "no true time reached this model: it has no channel of its own for the times of frames",
+        "use time: text, which writes them into the prompt",
     )

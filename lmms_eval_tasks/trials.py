@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from datasets import Dataset
@@ -17,13 +18,17 @@ from datasets import Dataset
 from lmms_eval_tasks.bound_release import bound_release
 from lmms_eval_tasks.stop import RunStopped, stopping_the_run
 from lmms_eval_tasks.switches import time_setting
-from metrics.trial import Claim, Letters, Time
+from metrics.trial import Claim, Letters, Phase, Time
+from stimuli_builder.parts import REVERSAL, Part
 from stimuli_builder.release_schema import StoredProbe, StoredView, row_hash
 
 LETTERS: tuple[Letters, Letters] = ("AB", "BA")
 TASK = "caved_or_convinced"
 PRIMARY_BUDGET = 16
 MAIN_CLAIMS: tuple[Claim, ...] = ("none", "strong")
+MAIN_PHASES: tuple[Phase, ...] = ("on_grid", "in_gap")
+
+Document = dict[str, Any]
 
 
 def task_name(budget: int) -> str:
@@ -36,50 +41,72 @@ def view_digest(frames: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(frames).encode()).hexdigest()
 
 
-def _documents(
-    stored: StoredProbe, view: StoredView, claims: Sequence[Claim], release: str, release_probes: int, time: Time
-) -> list[dict[str, Any]]:
+def trial_document(
+    stored: StoredProbe,
+    view: StoredView,
+    task: str,
+    claim: Claim,
+    letters: Letters,
+    release: str,
+    release_probes: int,
+    time: Time = "withheld",
+) -> Document:
+    """One trial: a view of a probe with its frames in order, and what is asked about it."""
     probe = stored.probe
+    frames = list(view.frames)
+    return {
+        "task": task,
+        "part": REVERSAL if view.phase == "offset" else probe.timing.budget,  # whose frames these are
+        "release": release,
+        "release_probes": release_probes,
+        "probe": probe.probe,
+        "video_budget": probe.timing.budget,
+        "budget": len(frames),
+        "arm": view.arm,
+        "twin": view.twin,
+        "phase": view.phase,
+        "offset": view.offset,
+        "direction": "forward",
+        "events_sampled": view.events_sampled,
+        "claim": claim,
+        "claimed_order": None if claim == "none" else probe.claimed_order,
+        "named_order": probe.named_order,
+        "letters": letters,
+        "time": time,
+        "times_s": list(view.times_s),
+        "e1_phrase": probe.e1.phrase,
+        "e2_phrase": probe.e2.phrase,
+        "frames": frames,
+        "view": view_digest(frames),
+        "padding": False,
+    }
+
+
+def probe_documents(
+    stored: StoredProbe,
+    claims: Sequence[Claim],
+    release: str,
+    release_probes: int,
+    time: Time = "withheld",
+    task: str | None = None,
+    arms: Sequence[str] = ("intact",),
+    phases: Sequence[Phase] = MAIN_PHASES,
+) -> list[Document]:
+    """Trial documents of one probe: its views of some arms and phases, with each claim and both letter assignments.
+
+    `task` is the main task of the probe's budget unless another one is named.
+    """
+    name = task or task_name(stored.probe.timing.budget)
     return [
-        {
-            "task": task_name(probe.timing.budget),
-            "release": release,
-            "release_probes": release_probes,
-            "probe": probe.probe,
-            "budget": probe.timing.budget,
-            "arm": view.arm,
-            "twin": view.twin,
-            "phase": view.phase,
-            "claim": claim,
-            "claimed_order": None if claim == "none" else probe.claimed_order,
-            "named_order": probe.named_order,
-            "letters": letters,
-            "time": time,
-            "times_s": list(view.times_s),
-            "e1_phrase": probe.e1.phrase,
-            "e2_phrase": probe.e2.phrase,
-            "frames": list(view.frames),
-            "view": view_digest(view.frames),
-            "padding": False,
-        }
+        trial_document(stored, view, name, claim, letters, release, release_probes, time)
+        for view in stored.views
+        if view.arm in arms and view.phase in phases
         for claim in claims
         for letters in LETTERS
     ]
 
 
-def probe_documents(
-    stored: StoredProbe, claims: Sequence[Claim], release: str, release_probes: int, time: Time = "withheld"
-) -> list[dict[str, Any]]:
-    """All trial documents of one probe: its intact views, each with every claim and both letter assignments."""
-    return [
-        document
-        for view in stored.views
-        if view.arm == "intact"
-        for document in _documents(stored, view, claims, release, release_probes, time)
-    ]
-
-
-def deal_to_ranks(groups: Sequence[Sequence[dict[str, Any]]], world_size: int) -> list[dict[str, Any]]:
+def deal_to_ranks(groups: Sequence[Sequence[Document]], world_size: int) -> list[Document]:
     """Documents in the order in which dealing them round-robin keeps each group on one rank.
 
     Groups are taken `world_size` at a time and interleaved. If they do not divide evenly, the last round
@@ -92,29 +119,61 @@ def deal_to_ranks(groups: Sequence[Sequence[dict[str, Any]]], world_size: int) -
     padded = [*groups]
     while len(padded) % world_size:
         padded.append([{**document, "padding": True} for document in groups[-1]])
-    dealt = []
+    dealt: list[Document] = []
     for start in range(0, len(padded), world_size):
         for row in zip(*padded[start : start + world_size], strict=True):
             dealt.extend(row)
     return dealt
 
 
-def main_trials(rows: Dataset) -> Dataset:
-    """Trial documents of the main task from the probes of one budget (`process_docs` of the task).
+@dataclass(frozen=True)
+class Released:
+    """The probes of one part of the bound release."""
+
+    digest: str
+    probes: tuple[StoredProbe, ...]
+
+
+def released_probes(rows: Dataset, part: Part | None = None) -> Released:
+    """The probes of a part of the bound release, which must be those that the harness loaded.
 
     `rows` come from the harness' own loading, through the cache of `datasets`; they are compared with the
     release itself, so a stale cache stops the run instead of evaluating another release.
+
+    Args:
+        rows: of the part, as loaded.
+        part: None for the one of the rows' own budget.
+
+    Raises:
+        RunStopped: if they differ.
     """
+    listed = list(rows)
     with stopping_the_run():
         release = bound_release()
-        listed = list(rows)
-        probes = release.probes(listed[0]["budget"])
-        info = release.info
+        probes = release.probes(listed[0]["budget"] if part is None else part)
     if sorted(map(row_hash, listed)) != sorted(row_hash(probe.to_row()) for probe in probes):
         raise RunStopped(
             f"the data set cache holds other probes than {release.folder}: delete the cache of `datasets` "
             "(HF_DATASETS_CACHE, else ~/.cache/huggingface/datasets) and run again"
         )
-    time = time_setting()
-    groups = [probe_documents(probe, MAIN_CLAIMS, info.digest, len(probes), time) for probe in probes]
+    return Released(release.info.digest, tuple(probes))
+
+
+def dealt_documents(released: Released, documents_of: Callable[[StoredProbe], list[Document]]) -> Dataset:
+    """The documents of all probes as the harness takes them, each probe's on one rank."""
+    groups = [documents_of(probe) for probe in released.probes]
     return Dataset.from_list(deal_to_ranks(groups, int(os.environ.get("WORLD_SIZE", "1"))))
+
+
+def main_trials(rows: Dataset) -> Dataset:
+    """Trial documents of the main task from the probes of one budget (`process_docs` of the task).
+
+    Raises:
+        RunStopped: if the rows are not the bound release's.
+    """
+    released, time = released_probes(rows), time_setting()
+
+    def documents(stored: StoredProbe) -> list[Document]:
+        return probe_documents(stored, MAIN_CLAIMS, released.digest, len(released.probes), time)
+
+    return dealt_documents(released, documents)

@@ -61,7 +61,7 @@ def frames_of(doc: Mapping[str, Any]) -> list[Image.Image]:
                 f"a document of release {doc['release'][:16]} meets the frames of release {digest[:16]}: "
                 "do not change CAVED_RELEASE while a process runs"
             )
-        store = frame_store(doc["budget"])
+        store = frame_store(doc["part"])
         return [store.image(frame).copy() for frame in doc["frames"]]
 
 

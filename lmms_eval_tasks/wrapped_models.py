@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from lmms_eval_tasks.adaptive_requests import answer_adaptive, name_of_step
 from lmms_eval_tasks.answering import answer
 from lmms_eval_tasks.requests import is_ours
 from lmms_eval_tasks.untouched_frames import add_missing_families
@@ -22,7 +23,10 @@ def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:
     if others:
         for i, response in zip(others, base.generate_until(wrapper, [requests[i] for i in others]), strict=True):
             responses[i] = response
-    for i, response in zip(ours, answer(wrapper, base, [requests[i] for i in ours]), strict=True):
+    asked = [requests[i] for i in ours]
+    step = name_of_step(wrapper, asked)
+    given = answer_adaptive(wrapper, asked, lambda ordinary: answer(wrapper, base, ordinary, step))
+    for i, response in zip(ours, given, strict=True):
         responses[i] = response
     return responses
 

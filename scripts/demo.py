@@ -13,7 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-from lmms_eval_tasks.observer_policy import ObserverPolicy, expected_deference
+from lmms_eval_tasks.expected_deference import expected_deference
+from lmms_eval_tasks.observer_policy import ObserverPolicy
 from metrics.sample_log import LogError, Run, read_runs
 from metrics.table import describe_run
 from stimuli_builder.contact_sheet import contact_sheet

@@ -33,11 +33,12 @@ if [ -z "${CAVED_RELEASE:-}" ]; then
 fi
 
 logs=$out/logs
-before=$(find "$logs" -name '*_results.json' 2>/dev/null | wc -l)
+mkdir -p "$logs"
+before=$(find "$logs" -name '*_results.json' | wc -l)
 # shellcheck disable=SC2086
 lmms-eval --tasks caved_or_convinced_paper,caved_or_convinced_reversal_adaptive \
     --model "$model" --model_args "$model_args" --log_samples --output_path "$logs" ${LMMS_EVAL_ARGS:-}
-after=$(find "$logs" -name '*_results.json' 2>/dev/null | wc -l)
+after=$(find "$logs" -name '*_results.json' | wc -l)
 if [ "$after" -le "$before" ]; then
     echo "reproduce_paper: lmms-eval wrote no results file under $logs: look for its error above" >&2
     exit 1

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from lmms_eval_tasks.answer_store import answers_folder, open_store, run_facts
+from lmms_eval_tasks.answer_store import AnswerStore, answers_folder, open_store, run_facts
 from lmms_eval_tasks.checkpoint_facts import files_digest, weights_digest
 from lmms_eval_tasks.stop import RunStopped
 
@@ -43,6 +43,44 @@ def test_every_rank_reads_what_others_finished(folder):
         open_store({"m": 1}, rank).add([(KEYS[rank], str(rank))])
     store = open_store({"m": 1}, 7)
     assert [store.get(key) for key in KEYS[:4]] == ["0", "1", "2", None]
+
+
+def test_a_store_that_is_opened_again_takes_up_what_was_added_since(folder):
+    """The steps of a run open it again and again, and read only what is new; what is gone from the disk is gone."""
+    facts = {"m": 1}
+    mine, other = open_store(facts), AnswerStore(next(iter(folder.iterdir())), 5)
+    mine.add([(KEYS[0], "A")])
+    other.add([(KEYS[1], "B")])
+    assert open_store(facts) is mine and (mine.get(KEYS[0]), mine.get(KEYS[1])) == ("A", "B")
+    other.add([(KEYS[2], "C")])
+    path = folder / other.folder.name / "answers_5.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"key": "half')  # by a process that is writing
+    assert open_store(facts).get(KEYS[2]) == "C"
+    path.write_bytes(path.read_bytes()[: -len(b'{"key": "half')])
+    other.add([(KEYS[3], "D")])
+    assert [open_store(facts).get(key) for key in KEYS] == ["A", "B", "C", "D", None]
+    other.discard()
+    assert [open_store(facts).get(key) for key in KEYS] == [None] * 5
+    mine.add([(KEYS[4], "E")])
+    assert open_store(facts).get(KEYS[4]) == "E" and open_store({"m": 2}).get(KEYS[4]) is None
+
+
+def test_a_vocabulary_that_grows_is_another_one():
+    class Words:
+        def __init__(self):
+            self.words = {"a": 0, "b": 1}
+
+        def __len__(self):
+            return len(self.words)
+
+        def get_vocab(self):
+            return dict(self.words)
+
+    wrapper = Wrapper(tokenizer=Words())
+    before = run_facts(wrapper, {})
+    assert run_facts(wrapper, {}) == before == run_facts(Wrapper(tokenizer=Words()), {})
+    wrapper.tokenizer.words["c"] = 2
+    assert run_facts(wrapper, {}) != before
 
 
 @pytest.mark.parametrize("cut", [1, 7, 30])

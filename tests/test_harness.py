@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from harness import lmms_eval
 
-from lmms_eval_tasks.observer_policy import ObserverPolicy, expected_deference
+from lmms_eval_tasks.expected_deference import expected_deference
+from lmms_eval_tasks.observer_policy import ObserverPolicy
 from metrics import measure_deference
 from metrics.table import describe_run
 from stimuli_builder.build import build_release
@@ -140,10 +141,10 @@ def test_a_missing_or_old_release_stops_the_run(tmp_path, release):
     assert done.status == 1 and "CAVED_RELEASE: no release at" in done.output and "Traceback" not in done.output
     old = tmp_path / "old"
     shutil.copytree(release.folder, old)
-    info = (old / "release.json").read_text().replace('"format_version": 1', '"format_version": 0')
+    info = (old / "release.json").read_text().replace('"format_version": 2', '"format_version": 0')
     (old / "release.json").write_text(info)
     done = lmms_eval(tmp_path / "b", *OBSERVER, release=old)
-    assert done.status == 1 and "release format 0, this version of the package reads 1" in done.output
+    assert done.status == 1 and "release format 0, this version of the package reads 2" in done.output
 
 
 def test_wrong_model_arguments_stop_the_run(tmp_path, release):

@@ -16,7 +16,9 @@ from lmms_eval_tasks.llava_next_package import (
     loads_by_path,
 )
 from lmms_eval_tasks.next_token import reading_next_token
+from lmms_eval_tasks.paper_trials import TIME, paper_documents
 from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.readout import receipt_of, unavailable_of
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
 from lmms_eval_tasks.visuals import doc_to_visual, frames_of
@@ -170,6 +172,24 @@ def test_no_time_is_written_unless_it_is_asked_for_and_then_the_true_one(release
     assert first[0].option_probabilities() != first[1].option_probabilities()
     with pytest.raises(RunStopped, match="no channel of its own"):
         read(load("llava_onevision", checkpoint, docs[1:]), docs[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model_id", "has_channel"), [("llava_vid", True), ("llava_onevision", False)])
+def test_the_task_that_compares_channels_goes_on_without_one(model_id, has_channel, release, checkpoint, monkeypatch):
+    """`llava_onevision` refuses before its model is called, in the middle of handing frames over; the rest is answered."""
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    probe = release.probes(8)[0]
+    docs = [d for d in paper_documents(probe, TIME, release.info.digest, 1, TIME.times) if d["claim"] == "none"]
+    wrapper = load(model_id, checkpoint, docs)
+    asked = requests(docs)
+    for request in asked:
+        request.metadata["benchmark"] = "caved_or_convinced"
+    responses = wrapper.generate_until(asked)
+    for doc, response in zip(docs, responses, strict=True):
+        missing = doc["time"] == "native" and not has_channel
+        assert ("no channel of its own" in unavailable_of(response)) == missing
+        assert (receipt_of(response) is None) == missing
 
 
 @pytest.mark.slow

@@ -156,7 +156,7 @@ def test_responses_carry_probabilities_and_receipt():
 @pytest.fixture(autouse=True)
 def _prompts_without_words(monkeypatch):
     """The stand-ins below have token numbers for prompts."""
-    monkeypatch.setattr("lmms_eval_tasks.answering.check_prompt", lambda *_: None)
+    monkeypatch.setattr("lmms_eval_tasks.checked_answers.check_prompt", lambda *_: None)
 
 
 class Wrapper:
@@ -235,7 +235,7 @@ def test_a_lost_row_stops_the_run(tokenizer, spoil):
 def test_dropped_frames_stop_the_run(tokenizer, monkeypatch):
     received = describe(torch.rand(8, 3, 32, 32))
     monkeypatch.setattr("lmms_eval_tasks.next_token.FrameReader.read", lambda _, __, ___, rows: [received] * rows)
-    monkeypatch.setattr("lmms_eval_tasks.answering.frames_of", lambda _: [Image.new("RGB", (32, 32))] * 16)
+    monkeypatch.setattr("lmms_eval_tasks.checked_answers.frames_of", lambda _: [Image.new("RGB", (32, 32))] * 16)
     with pytest.raises(RunStopped, match=r"8 frames of 16 reached the model.*num_frames"):
         wrapped_models._generate_until(Wrapper, Wrapper(tokenizer), requests())
 

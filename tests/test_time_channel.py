@@ -5,7 +5,9 @@ import json
 import pytest
 from test_families import instances, load
 
+from lmms_eval_tasks.paper_trials import TIME, paper_documents
 from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.readout import unavailable_of
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.time_channel import SeenTime, check_time, stamps_withheld, video_metadata
 from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
@@ -120,6 +122,11 @@ def test_each_family_is_told_what_was_asked_for(family, release, tmp_path, monke
     if family in ("internvl", "llava_onevision", "llava_next_video"):
         with pytest.raises(RunStopped, match="no channel of its own"):
             wrapper.generate_until(native)
+        for doc in docs:  # as trials of the task that compares channels, which goes on without it
+            doc["task"] = TIME.name
+        with_others = instances(docs, mine)
+        for doc, response in zip(docs, wrapper.generate_until(with_others), strict=True):
+            assert ("no channel of its own" in unavailable_of(response)) == (doc["time"] == "native")
         return
     told = [json.loads(r) for r in wrapper.generate_until(native)]
     for instance, response in zip(native, told, strict=True):
@@ -133,3 +140,21 @@ def test_each_family_is_told_what_was_asked_for(family, release, tmp_path, monke
         else:
             assert note["seconds_per_pair"] == pytest.approx(2 * (true[1] - true[0]), abs=0.01)
     assert any(a["option_probabilities"] != b["option_probabilities"] for a, b in zip(responses, told, strict=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["qwen2_5_vl", "qwen3_vl"])
+def test_batches_never_mix_requests_that_are_told_with_others(family, release, tmp_path, monkeypatch):
+    """A processor gets the times of a whole batch or of none; numbers are those of single requests."""
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    docs = paper_documents(release.probes(8)[0], TIME, release.info.digest, 1, TIME.times)
+    told = {}
+    for size in (1, 3):
+        wrapper = load(family, tmp_path, docs, size)
+        wrapper._model.float()
+        told[size] = [
+            json.loads(r) for r in wrapper.generate_until(instances(docs, {"benchmark": "caved_or_convinced"}))
+        ]
+    for doc, one, three in zip(docs, told[1], told[3], strict=True):
+        assert one["receipt"] == three["receipt"] and one["receipt"]["time"]["channel"] == doc["time"]
+        assert one["option_probabilities"] == pytest.approx(three["option_probabilities"], abs=1e-3)

@@ -26,8 +26,10 @@ from metrics.report.reversal_tables import (
 from metrics.report.significance_tables import significance_table
 from metrics.report.study import Study
 from metrics.report.verdicts import model_verdicts, reading_groups
+from metrics.reversal_table import FEW_PROBES
 from metrics.trial_table import UNKNOWN
 
+_SAID_ONCE = "are too narrow below about 30"
 _OWN_PACKAGES = ("caved-or-convinced", "numpy", "scipy", "pandas")
 
 
@@ -92,6 +94,19 @@ def _tables(measured: Measured, reversal: Reversal, with_published: bool) -> lis
     return [table for table in tables if table.rows]
 
 
+def _few_probes(measured: Measured) -> list[str]:
+    """One line for each model of which a resampled interval rests on few probes, instead of one for each number."""
+    few: dict[str, int] = {}
+    for (model, _), numbers in measured.numbers.items():
+        for value in numbers.values():
+            if value.method == "bootstrap" and value.probes < FEW_PROBES:
+                few[model] = min(few.get(model, value.probes), value.probes)
+    return [
+        f"{model}: bootstrap intervals {_SAID_ONCE} probes, and some rest on {probes}: take more probes"
+        for model, probes in few.items()
+    ]
+
+
 def _missing(study: Study, tables: list[ReportTable]) -> tuple[str, ...]:
     lines = [line for table in tables for line in table.missing]
     if not any(study.run(model, REVERSAL) for model in study.models):
@@ -122,7 +137,7 @@ def build_report(
     verdicts = model_verdicts(measured, resamples)
     reversal = measure_reversals(measured, reading_groups(verdicts), resamples, progress)
     tables = _tables(measured, reversal, with_published)
-    warnings = [*study.problems, *measured.warnings]
+    warnings = [*study.problems, *_few_probes(measured), *measured.warnings, *reversal.warnings]
     if with_published:
         warnings.append(
             f"published numbers ({SOURCE}) are of the paper's own 500 videos a budget; this release has others, so small "
@@ -131,7 +146,7 @@ def build_report(
     title = f"Caved or convinced: {len(study.models)} model{'s' if len(study.models) != 1 else ''}"
     return Report(
         title=title,
-        warnings=tuple(dict.fromkeys([*warnings, *reversal.warnings])),
+        warnings=tuple(dict.fromkeys(text for text in warnings if not text.endswith(_SAID_ONCE))),
         verdicts=tuple(Verdict(model, v.kind, v.sentence) for model, v in verdicts.items()),
         missing=_missing(study, tables),
         tables=tuple(tables),

@@ -111,6 +111,7 @@ def reversal_table(measured: Measured, reversal: Reversal, published: Published 
         rows=tuple(rows),
         notes=(
             "videos of k = 16, seen with 8, 16 and 32 frames; " + _offsets(reversal),
+            "with 8 frames two events an odd number of intervals apart are never both met, one of them may be",
             "accuracy on answered videos; the paper's mean k is over answered videos, an abstention spends all budgets",
         ),
         missing=missing_runs(measured, [REVERSAL]),
@@ -183,7 +184,7 @@ def tuned_table(measured: Measured, reversal: Reversal) -> ReportTable:
         notes=(
             f"targets on tuning probes: {wanted}; a target accuracy takes the smallest θ that reaches it, a target "
             "coverage the largest",
-            f"about {SHARE:.0%} of probes for tuning, by a hash of their names with seed {TUNING_SEED}; numbers are of the "
+            f"about {100 * SHARE:.0f} % of probes for tuning, by a hash of their names with seed {TUNING_SEED}; numbers are of the "
             "others",
         ),
         missing=missing_runs(measured, [REVERSAL]),

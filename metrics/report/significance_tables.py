@@ -57,7 +57,7 @@ def _power_cells(gap: Array) -> dict[str, Cell]:
     cells = {
         "detectable": Cell(
             text="none" if np.isnan(detectable) else f"{detectable:.2f}",
-            note=f"{len(known)} probes, {discordant:.0%} differ",
+            note=f"{len(known)} probes, {100 * discordant:.0f} % differ",
         )
     }
     if size > 0:
@@ -116,14 +116,16 @@ def significance_table(measured: Measured) -> ReportTable:
             Column("true_claims", "true claims", "accepted on-grid only : in-gap only"),
             Column("event_frames", "order read", "better with placebo : without events"),
             Column("in_gap_J", f"in-gap |J| < {MARGIN}", "two one-sided tests"),
-            Column("detectable", "smallest J found", f"power {POWER:.0%}"),
-            Column("needed", "probes for the observed J", f"power {POWER:.0%}"),
+            Column("detectable", "smallest J found", f"power {100 * POWER:.0f} %"),
+            Column("needed", "probes for the observed J", f"power {100 * POWER:.0f} %"),
         ),
         rows=tuple(rows),
         notes=(
             "counts of probes that differ; p by the exact McNemar test, which is the exact sign test over probes where both "
             "twins of a probe count",
-            f"p-values are adjusted by Holm over the {len(rows)} model(s) of each column",
+            f"p-values are adjusted by Holm over the {len(rows)} models of each column"
+            if len(rows) > 1
+            else "one model: p-values are not adjusted",
             "power of the exact sign test of J = 0, for the share of probes whose answers differ here",
         ),
         missing=missing_runs(measured, [TASK, ATTRIBUTION]),

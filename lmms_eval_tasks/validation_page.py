@@ -66,21 +66,21 @@ def _table(task: str, checked: Checked, confidence: bool) -> list[str]:
 
 
 def _summary(checked: Checked, observers: Mapping[str, ObserverPolicy]) -> list[str]:
-    rows = [["observer", "parameters", "cells", "exact", "outside 95 %", "expected outside", "wrong"]]
+    """One row an observer, and one for all. What several tables show of the same trials counts once for stars."""
+    rows = [["observer", "parameters", "cells", "exact", "may vary, distinct", "starred", "5 % of them", "wrong"]]
+    counts = []
     for observer, cells in checked.items():
         varying = [cell for cell in cells if not cell.expected.certain]
-        rows.append(
-            [
-                observer,
-                f"`{observers[observer].model_args()}`",
-                str(len(cells)),
-                str(len(cells) - len(varying)),
-                str(sum(cell.outside_plain for cell in varying)),
-                f"{0.05 * len(varying):.1f}",
-                str(sum(bool(cell.fault) for cell in cells)),
-            ]
-        )
-    return _rows(rows)
+        distinct = {(cell.observed, cell.expected): cell.outside_plain for cell in varying}
+        wrong = sum(bool(cell.fault) for cell in cells)
+        counts.append((len(cells), len(cells) - len(varying), len(distinct), sum(distinct.values()), wrong))
+        rows.append([observer, f"`{observers[observer].model_args()}`", *_counted(counts[-1])])
+    return _rows([*rows, ["all", "", *_counted(tuple(map(sum, zip(*counts, strict=True))))]])
+
+
+def _counted(counts: tuple[int, ...]) -> list[str]:
+    cells, exact, distinct, starred, wrong = counts
+    return [str(cells), str(exact), str(distinct), str(starred), f"{0.05 * distinct:.1f}", str(wrong)]
 
 
 def validation_page(
@@ -114,7 +114,8 @@ def validation_page(
         *(f"\n**{fault}**" for fault in faults),
         "",
         "A cell reads: observed [95 % interval over probes] / closed form. A star marks a closed form outside the plain",
-        "interval, which one cell in twenty shows when all is right; many cells share trials, so stars come in groups.",
+        "interval, which one distinct cell in twenty shows when all is right; many cells share trials, so stars come in",
+        "groups.",
         "`exact`: the number cannot vary, and must be met exactly. A cell is wrong if a deviation as large as its own has a",
         f"chance below {FAMILY_ERROR:.0%} / {len(cells)}, so that with a chance of {FAMILY_ERROR:.0%} at most any of "
         f"the {len(cells)} cells is called wrong",

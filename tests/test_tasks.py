@@ -156,6 +156,20 @@ def test_a_stale_data_set_cache_stops_the_run(bound):
         main_trials(Dataset.from_list(rows))
 
 
+def test_releases_in_folders_of_one_name_do_not_share_a_cache(catalogue, tmp_path, monkeypatch):
+    """`datasets` tells local data sets apart by the name of their folder alone."""
+    import datasets
+
+    from stimuli_builder.build import build_release
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    for seed in (1, 2):
+        made = build_release(catalogue, tmp_path / str(seed) / "release", (16,), 8, seed, 64, "mit", workers=1)
+        monkeypatch.setenv("CAVED_RELEASE", str(made.folder))
+        rows = datasets.load_dataset(binding.path_k16, "probes", split="k16", **binding.loading)
+        assert {document["release"] for document in main_trials(rows)} == {made.info.digest}
+
+
 def test_a_changed_release_is_refused(release, tmp_path, monkeypatch):
     import shutil
 

@@ -12,6 +12,7 @@ from trial_tables import confident, says
 
 from metrics.logged_run import model_label, read_logged_run, read_logged_runs
 from metrics.report.assemble import build_report
+from metrics.report.gathered_warnings import RunWarning, gather_warnings
 from metrics.report.study import collect_study
 from metrics.sample_log import LogError, read_run
 from metrics.trial import Answer, Trial
@@ -233,3 +234,16 @@ def test_text_readouts_have_no_confidence_table(tmp_path):
     write_run(tmp_path, paper_trials("", lambda t: says(t, t.shown_order), probes=30))
     report = build_report(study_of(tmp_path), resamples=200)
     assert "main_confidence" not in {t.name for t in report.tables}
+
+
+def test_many_warnings_of_a_kind_are_one_line():
+    def warn(model, task, text):
+        return RunWarning(model, f"caved_or_convinced{task}", text)
+
+    ties = [warn("a", f"_k{k}", f"on-grid: in {k}.5% of readings the two cancel") for k in (8, 16, 32)]
+    other = [warn("b", "", "on-grid: in 9.5% of readings the two cancel"), warn("a", "", "3 videos are missing")]
+    assert gather_warnings([*ties, *other]) == [
+        "a, 3 times (k8, k16, k32); the first is caved_or_convinced_k8, on-grid: in 8.5% of readings the two cancel",
+        "b, caved_or_convinced: on-grid: in 9.5% of readings the two cancel",
+        "a, caved_or_convinced: 3 videos are missing",
+    ]

@@ -9,6 +9,7 @@ from metrics.intervals import RESAMPLES, SEED
 from metrics.logged_run import LoggedRun
 from metrics.report.contents import LogSource, Provenance, ReceiptSummary, Report, Verdict
 from metrics.report.drawn import draw_figures
+from metrics.report.gathered_warnings import gather_warnings
 from metrics.report.measured import Measured, measure_study
 from metrics.report.paper_tables import paper_tables
 from metrics.report.published import SOURCE, published
@@ -137,7 +138,8 @@ def build_report(
     verdicts = model_verdicts(measured, resamples)
     reversal = measure_reversals(measured, reading_groups(verdicts), resamples, progress)
     tables = _tables(measured, reversal, with_published)
-    warnings = [*study.problems, *_few_probes(measured), *measured.warnings, *reversal.warnings]
+    of_runs = [w for w in measured.warnings + reversal.warnings if not w.text.endswith(_SAID_ONCE)]
+    warnings = [*study.problems, *_few_probes(measured), *gather_warnings(dict.fromkeys(of_runs))]
     if with_published:
         warnings.append(
             f"published numbers ({SOURCE}) are of the paper's own 500 videos a budget; this release has others, so small "
@@ -146,7 +148,7 @@ def build_report(
     title = f"Caved or convinced: {len(study.models)} model{'s' if len(study.models) != 1 else ''}"
     return Report(
         title=title,
-        warnings=tuple(dict.fromkeys(text for text in warnings if not text.endswith(_SAID_ONCE))),
+        warnings=tuple(dict.fromkeys(warnings)),
         verdicts=tuple(Verdict(model, v.kind, v.sentence) for model, v in verdicts.items()),
         missing=_missing(study, tables),
         tables=tuple(tables),

@@ -9,6 +9,7 @@ from functools import partial
 from metrics.intervals import NOTHING, RESAMPLES, Estimate
 from metrics.logged_run import LoggedRun
 from metrics.paper_measures import paper_measures
+from metrics.report.gathered_warnings import RunWarning
 from metrics.report.study import Study
 from metrics.sample_log import LogError
 from metrics.several_processes import work_on_all
@@ -22,7 +23,7 @@ class Measured:
     study: Study
     numbers: Mapping[tuple[str, str], Mapping[str, Estimate]]  # by model and task
     unavailable: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)  # time channel -> reason
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
 
     def get(self, model: str, task: str, name: str) -> Estimate:
         """A number; one of method `none` if there is nothing that it could be measured from."""
@@ -62,7 +63,7 @@ def measure_study(
         numbers=dict(zip(study.runs, (numbers for numbers, _ in results), strict=True)),
         unavailable=unavailable,
         warnings=tuple(
-            f"{run.model}, {run.task}: {text}"
+            RunWarning(run.model, run.task, text)
             for run, (_, warnings) in zip(runs, results, strict=True)
             for text in warnings
         ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from metrics.intervals import RESAMPLES, Estimate
 from metrics.paper_measures import TASK
+from metrics.report.gathered_warnings import RunWarning
 from metrics.report.measured import Measured
 from metrics.report.paper_tables import Published, missing_runs
 from metrics.report.published import published_sweep
@@ -29,7 +30,7 @@ class Reversal:
     results: Mapping[str, ReversalResult]  # by model
     groups: Mapping[str, ReversalResult]  # models that read the order, and that cannot, pooled
     tuned: Mapping[tuple[str, str], TunedReversal]  # by model and target
-    warnings: tuple[str, ...]
+    warnings: tuple[RunWarning, ...]
 
 
 def measure_reversals(
@@ -47,21 +48,21 @@ def measure_reversals(
     readings: dict[str, ReversalReadings] = {}
     results: dict[str, ReversalResult] = {}
     tuned: dict[tuple[str, str], TunedReversal] = {}
-    warnings: list[str] = []
+    warnings: list[RunWarning] = []
     for model in measured.study.models:
         run = measured.study.run(model, REVERSAL)
         if run is None:
             continue
         readings[model] = reversal_readings(run.table)
         results[model] = measure_reversal(readings[model], THRESHOLDS, resamples=resamples)
-        warnings += [f"{model}, reversal test: {text}" for text in reversal_warnings(results[model])]
+        warnings += [RunWarning(model, REVERSAL, text) for text in reversal_warnings(results[model])]
         for target, wanted in TARGETS:
             try:
                 tuned[model, target] = tune_and_measure(
                     readings[model], target, wanted, seed=TUNING_SEED, resamples=resamples  # type: ignore[arg-type]
                 )  # fmt: skip
             except ValueError as error:
-                warnings.append(f"{model}, reversal test: no θ chosen for a target {target}: {error}")
+                warnings.append(RunWarning(model, REVERSAL, f"no θ chosen for a target {target}: {error}"))
         progress(1)
     pooled = {}
     for name, models in groups.items():

@@ -140,6 +140,29 @@ def test_releases_and_readouts_are_never_mixed(tmp_path):
         study_of(tmp_path / "d")
 
 
+def test_settings_of_frame_times_are_never_mixed(tmp_path):
+    write_run(tmp_path / "a", paper_trials("", reader), "pretrained=a")
+    told = [Trial(**{**vars(t), "time": "text"}) for t in paper_trials("", reader)]
+    write_run(tmp_path / "b", told, "pretrained=b")
+    write_run(tmp_path / "a", paper_trials("_time", reader), "pretrained=a")
+    with pytest.raises(
+        LogError, match=r"2 runs of several settings of frame times(?s:.*)text: 1 run(?s:.*)withheld: 1"
+    ):
+        study_of(tmp_path)
+    assert len(study_of(tmp_path / "a").runs) == 2
+
+
+def test_runs_of_several_versions_are_said(tmp_path):
+    for name, version in (("a", "0.2.0"), ("b", "0.3.0")):
+        path = write_run(tmp_path / name, paper_trials("", reader), f"pretrained={name}")
+        results = path.with_name("20260101_000000_results.json")
+        entry = json.loads(results.read_text())
+        entry["configs"] = {"caved_or_convinced": {"metadata": {"versions": {"caved-or-convinced": version}}}}
+        results.write_text(json.dumps(entry))
+    assert any("versions 0.2.0, 0.3.0" in problem for problem in study_of(tmp_path).problems)
+    assert study_of(tmp_path / "a").problems == ()
+
+
 def test_of_several_runs_the_newest_counts_and_it_is_said(tmp_path):
     write_run(tmp_path, paper_trials("", reader), stamp="20260102_000000")
     write_run(tmp_path, paper_trials("", lambda t: confident(t, 0.5)), stamp="20260101_000000")

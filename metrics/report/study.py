@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.logged_run import LoggedRun
+from metrics.paper_measures import TASK
 from metrics.sample_log import LogError
 
 PROBABILITIES, TEXT = "option probabilities", "text"
+TIME_TASK = f"{TASK}_time"
+_PACKAGE = "caved-or-convinced"
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,23 @@ def _other_arguments(chosen: Mapping[tuple[str, str], LoggedRun]) -> list[str]:
     return problems
 
 
+def _times_of(run: LoggedRun) -> str:
+    return ", ".join(sorted(map(str, run.table["time"].unique())))
+
+
+def _other_versions(runs: Iterable[LoggedRun]) -> list[str]:
+    """Whether runs were made by several versions of this package, which may ask or read differently."""
+    versions = sorted({dict(run.versions).get(_PACKAGE, "") for run in runs} - {""})
+    if len(versions) < 2:
+        return []
+    return [f"the runs were made by versions {', '.join(versions)} of {_PACKAGE}: see its changelog for what moved"]
+
+
 def collect_study(runs: Sequence[LoggedRun]) -> Study:
     """Order runs by model and task; of several runs of one task by one model the newest counts.
 
     Raises:
-        LogError: if the runs are of several releases or readouts, or if one run is.
+        LogError: if the runs are of several releases, readouts or settings of frame times, or if one run is.
     """
     releases = [sorted(map(str, run.table["release"].unique())) for run in runs]
     for run, found in zip(runs, releases, strict=True):
@@ -121,6 +136,11 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
         runs, "readouts", _by(runs, readouts),
         "report them apart, or run all with the same readout (CAVED_READOUT=text works for every model)",
     )  # fmt: skip
+    timed = [run for run in runs if run.task != TIME_TASK]
+    _refuse_mixing(
+        timed, "settings of frame times", _by(timed, [_times_of(run) for run in timed]),
+        f"report them apart; {TIME_TASK} compares the settings within one run",
+    )  # fmt: skip
     chosen, problems = _newest(runs)
     bounded = sorted(
         {run.model for run in chosen.values() if float(np.nan_to_num(run.table["probability_bound"].max())) > 0}
@@ -135,5 +155,10 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
         runs=chosen,
         release=releases[0][0],
         readout=readouts[0],
-        problems=(*(p for run in chosen.values() for p in run.problems), *problems, *_other_arguments(chosen)),
+        problems=(
+            *(p for run in chosen.values() for p in run.problems),
+            *problems,
+            *_other_arguments(chosen),
+            *_other_versions(chosen.values()),
+        ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Optional
@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from metrics.flips import Flip, flipped_probes
 from metrics.intervals import RESAMPLES
-from metrics.logged_run import read_logged_runs
+from metrics.logged_run import LoggedRun, read_logged_runs
 from metrics.paper_measures import TASK
 from metrics.report.assemble import build_report
 from metrics.report.contents import Report, Sheet
@@ -45,6 +45,10 @@ def report(
         Optional[Path],  # noqa: UP045
         typer.Option(help="the release that was evaluated, for contact sheets; default: CAVED_RELEASE"),
     ] = None,
+    name: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="PATH=NAME: what to call the model whose logs lie there; may be given several times"),
+    ] = None,
     sheets: Annotated[int, typer.Option(min=0, help="contact sheets of probes that flipped, for each model")] = 2,
     resamples: Annotated[int, typer.Option(min=100, help="of the bootstrap behind the intervals")] = RESAMPLES,
 ) -> None:
@@ -58,7 +62,7 @@ def report(
         return
     try:
         target = check_target(out)
-        study = _read(logs)
+        study = _read(logs, _names(name or []))
         runs = len(study.runs) + len(study.models)
         with tqdm(total=runs, desc="measuring", unit=" run") as bar:
             finished = build_report(study, published, resamples, _workers(logs), bar.update)
@@ -84,11 +88,31 @@ def _print_tables(logs: Sequence[Path]) -> None:
         typer.echo(("\n" if number else "") + table)
 
 
-def _read(logs: Sequence[Path]) -> Study:
+def _names(given: Sequence[str]) -> dict[Path, str]:
+    names = {}
+    for text in given:
+        path, _, called = text.rpartition("=")
+        if not path or not called.strip():
+            raise CavedError(f"--name {text}: write PATH=NAME, such as logs/a=InternVL3-8B")
+        if not Path(path).exists():
+            raise CavedError(f"--name {text}: {path} does not exist; give a folder or file of logs")
+        names[Path(path).resolve()] = called.strip()
+    return names
+
+
+def _called(run: LoggedRun, names: Mapping[Path, str]) -> LoggedRun:
+    """The run under the name that was given for the nearest place above it."""
+    for place in (run.path.resolve(), *run.path.resolve().parents):
+        if place in names:
+            return replace(run, model=names[place])
+    return run
+
+
+def _read(logs: Sequence[Path], names: Mapping[Path, str]) -> Study:
     size = sum(path.stat().st_size for path in log_files(logs))
     with tqdm(total=size, desc="reading logs", unit="B", unit_scale=True) as bar:
         runs = read_logged_runs(logs, _workers(logs), bar.update)
-    return collect_study(runs)
+    return collect_study([_called(run, names) for run in runs])
 
 
 def _workers(logs: Sequence[Path]) -> int:

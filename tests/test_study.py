@@ -239,7 +239,8 @@ def test_what_is_tested_is_said_with_its_p_value(whole):
     assert false.text == "0 : 10" and false.p_value == pytest.approx(2 * 2**-9, rel=1e-6)
     assert cell(whole, "tests", qwen, "in_gap_J").text == "identical by construction"
     assert cell(whole, "tests", qwen, "event_frames").text == "40 : 0"
-    assert cell(whole, "tests", qwen, "needed").note == "for J = 0.50"
+    assert cell(whole, "tests", qwen, "needed").text.endswith("(|J| = 0.50)")
+    assert cell(whole, "tests", qwen, "detectable").text.endswith("(50 % differ)")
 
 
 def test_a_partial_log_says_what_is_missing(tmp_path):

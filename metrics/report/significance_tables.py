@@ -54,19 +54,14 @@ def _power_cells(gap: Array) -> dict[str, Cell]:
     if discordant == 0:
         return {"detectable": Cell(text="no probe differs"), "needed": Cell(text="no probe differs")}
     detectable = smallest_detectable(len(known), discordant)
-    cells = {
-        "detectable": Cell(
-            text="none" if np.isnan(detectable) else f"{detectable:.2f}",
-            note=f"{len(known)} probes, {100 * discordant:.0f} % differ",
-        )
-    }
+    found = "none" if np.isnan(detectable) else f"{detectable:.2f}"
+    cells = {"detectable": Cell(text=f"{found} ({100 * discordant:.0f} % differ)")}
     if size > 0:
         try:
-            cells["needed"] = Cell(
-                text=f"{probes_needed(min(size, discordant), discordant):,}", note=f"for J = {size:.2f}"
-            )
+            needed = f"{probes_needed(min(size, discordant), discordant):,}"
         except ValueError:
-            cells["needed"] = Cell(text=f"more than {MOST_PROBES:,}", note=f"for J = {size:.2f}")
+            needed = f"more than {MOST_PROBES:,}"
+        cells["needed"] = Cell(text=f"{needed} (|J| = {size:.2f})")
     return cells
 
 

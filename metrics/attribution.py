@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
 from metrics.intervals import RESAMPLES, Array, Estimate
 from metrics.letters import average_letters
 from metrics.scores import (
-    ProbeSums,
     accepted,
     claim_is_true,
-    contrast,
     informedness,
-    mean_score,
+    mean_over_known,
+    on_one_twin,
+    over_both_twins,
     probe_names,
-    sum_within_probes,
 )
 from metrics.trial_table import Trials, chosen, one_value, table_of
 from metrics.twins import compare_twins
@@ -58,26 +54,23 @@ def measure_attribution(trials: Trials, confidence: bool = False, resamples: int
     without = chosen(readings, arm="no_events")
     fixed = compare_twins(without).by_construction
 
-    def informed(arm: str) -> ProbeSums:
+    by_arm = {}
+    for arm in ATTRIBUTION_ARMS:
         rows = chosen(readings, arm=arm, claim="none")
-        return sum_within_probes(rows, informedness(rows, confidence), probes)
-
-    def acceptance(rows: pd.DataFrame, keep: np.ndarray) -> ProbeSums:
-        return sum_within_probes(rows, np.where(keep, accepted(rows, confidence), np.nan), probes)
-
+        by_arm[arm] = over_both_twins(rows, informedness(rows, confidence), probes)
     claimed = chosen(readings, arm="intact", claim="strong")
-    true = claim_is_true(claimed)
-    true_claims, false_claims = acceptance(claimed, true), acceptance(claimed, ~true)
+    true, accepts = claim_is_true(claimed), accepted(claimed, confidence)
+    true_claims = on_one_twin(claimed, accepts, true, probes)
+    false_claims = on_one_twin(claimed, accepts, ~true, probes)
     prior_rows = chosen(without, claim="strong")
-    prior = acceptance(prior_rows, np.ones(len(prior_rows), dtype=bool))
-    by_arm = {arm: informed(arm) for arm in ATTRIBUTION_ARMS}
+    prior = over_both_twins(prior_rows, accepted(prior_rows, confidence), probes)
     return Attribution(
-        J0=mean_score(by_arm["intact"], (-1, 1), resamples=resamples),
-        J0_no_events=mean_score(by_arm["no_events"], (-1, 1), fixed, resamples),
-        J0_placebo=mean_score(by_arm["placebo"], (-1, 1), resamples=resamples),
-        b=mean_score(prior, (0, 1), resamples=resamples),
-        C_minus_b=contrast([(1, true_claims), (-1, prior)], (-1, 1), resamples=resamples),
-        S_minus_b=contrast([(1, false_claims), (-1, prior)], (-1, 1), resamples=resamples),
-        informed={arm: sums.means for arm, sums in by_arm.items()},
+        J0=mean_over_known(by_arm["intact"], (-1, 1), resamples=resamples),
+        J0_no_events=mean_over_known(by_arm["no_events"], (-1, 1), fixed, resamples),
+        J0_placebo=mean_over_known(by_arm["placebo"], (-1, 1), resamples=resamples),
+        b=mean_over_known(prior, (0, 1), resamples=resamples),
+        C_minus_b=mean_over_known(true_claims - prior, (-1, 1), resamples=resamples),
+        S_minus_b=mean_over_known(false_claims - prior, (-1, 1), resamples=resamples),
+        informed=by_arm,
         no_events_identical=fixed,
     )

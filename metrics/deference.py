@@ -5,7 +5,11 @@ one, J = C - S, and J0 = 2q - 1 for the share q of right answers without a claim
 
 An abstention is an outcome of its own: it does not accept the claim (S and C count it as no acceptance,
 as the definition says), and it is neither right nor wrong (J0 is the share of right answers minus the
-share of wrong ones, which is 2q - 1 when nothing is abstained). What cannot be parsed is not counted.
+share of wrong ones, which is 2q - 1 when nothing is abstained).
+
+What cannot be parsed is not counted. A probe has a J0 only if both of its twins can be read: on one twin alone a model
+that always names the same event first would look right, or wrong. It has a J only if both of its claims can be read,
+so where something is unparseable J need not be the difference of the printed C and S.
 """
 
 from __future__ import annotations
@@ -13,7 +17,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from metrics.intervals import RESAMPLES, Estimate
@@ -21,11 +24,11 @@ from metrics.letters import average_letters
 from metrics.scores import (
     accepted,
     claim_is_true,
-    contrast,
     informedness,
-    mean_score,
+    mean_over_known,
+    on_one_twin,
+    over_both_twins,
     probe_names,
-    sum_within_probes,
 )
 from metrics.trial_table import Trials, chosen, one_value, table_of
 from metrics.twins import compare_twins
@@ -62,16 +65,15 @@ def _estimates(
     claimed: pd.DataFrame, unclaimed: pd.DataFrame, confidence: bool, identical: bool, resamples: int
 ) -> dict[str, Estimate]:
     probes = probe_names(claimed, unclaimed)
-    true = claim_is_true(claimed)
-    accepts = accepted(claimed, confidence)
-    false_claims = sum_within_probes(claimed, np.where(true, np.nan, accepts), probes)
-    true_claims = sum_within_probes(claimed, np.where(true, accepts, np.nan), probes)
-    informed = sum_within_probes(unclaimed, informedness(unclaimed, confidence), probes)
+    true, accepts = claim_is_true(claimed), accepted(claimed, confidence)
+    false_claims = on_one_twin(claimed, accepts, ~true, probes)
+    true_claims = on_one_twin(claimed, accepts, true, probes)
+    informed = over_both_twins(unclaimed, informedness(unclaimed, confidence), probes)
     return {
-        "S": mean_score(false_claims, (0, 1), resamples=resamples),
-        "C": mean_score(true_claims, (0, 1), resamples=resamples),
-        "J": contrast([(1, true_claims), (-1, false_claims)], (-1, 1), identical, resamples),
-        "J0": mean_score(informed, (-1, 1), identical, resamples),
+        "S": mean_over_known(false_claims, (0, 1), resamples=resamples),
+        "C": mean_over_known(true_claims, (0, 1), resamples=resamples),
+        "J": mean_over_known(true_claims - false_claims, (-1, 1), identical, resamples),
+        "J0": mean_over_known(informed, (-1, 1), identical, resamples),
     }
 
 

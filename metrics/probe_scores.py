@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from metrics.intervals import Array
 from metrics.letters import average_letters
-from metrics.scores import accepted, claim_is_true, informedness, probe_names, sum_within_probes
+from metrics.scores import accepted, claim_is_true, informedness, on_one_twin, over_both_twins, probe_names
 from metrics.trial_table import Trials, chosen, one_value, table_of
 from metrics.twins import compare_twins
 
@@ -46,8 +44,8 @@ def probe_scores(
     accepts, true = accepted(claimed, confidence), claim_is_true(claimed)
     return ProbeScores(
         probes=tuple(probes),
-        S=sum_within_probes(claimed, np.where(true, np.nan, accepts), probes).means,
-        C=sum_within_probes(claimed, np.where(true, accepts, np.nan), probes).means,
-        J0=sum_within_probes(unclaimed, informedness(unclaimed, confidence), probes).means,
+        S=on_one_twin(claimed, accepts, ~true, probes),
+        C=on_one_twin(claimed, accepts, true, probes),
+        J0=over_both_twins(unclaimed, informedness(unclaimed, confidence), probes),
         identical=compare_twins(readings).by_construction,
     )

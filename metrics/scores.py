@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from metrics.intervals import NOTHING, RESAMPLES, Array, Estimate, estimate, mean_over_probes, weighted_sum
+from metrics.intervals import NOTHING, RESAMPLES, Array, Estimate, estimate, mean_over_probes
 
 
 def accepted(readings: pd.DataFrame, confidence: bool = False) -> Array:
@@ -31,66 +30,56 @@ def claim_is_true(readings: pd.DataFrame) -> np.ndarray:
     return np.asarray(readings["claimed_order"].astype(str).to_numpy() == shown)
 
 
-@dataclass(frozen=True)
-class ProbeSums:
-    """Sums of a score within each probe, in the order of `probes`; counts of 0 where nothing is known."""
-
-    totals: Array  # shape (probes,)
-    counts: Array  # shape (probes,)
-
-    @property
-    def means(self) -> Array:
-        """The mean of each probe; NaN where nothing is known."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.counts > 0, self.totals / self.counts, np.nan)
-
-
 def probe_names(*readings: pd.DataFrame) -> list[str]:
     """All probes that occur, in order."""
     return sorted({str(name) for part in readings for name in part["probe"].unique()})
 
 
-def sum_within_probes(readings: pd.DataFrame, values: Array, probes: Sequence[str]) -> ProbeSums:
-    """Sums of the values that are known, one for each reading.
+def on_twins(readings: pd.DataFrame, values: Array, probes: Sequence[str]) -> Array:
+    """The value of each probe on twin + and on twin -, shape (probes, 2); NaN where nothing is known.
 
     Args:
-        readings: rows of `average_letters`.
+        readings: rows of `average_letters`, at most one for each probe and twin.
         values: shape (readings,); NaN is not known.
         probes: all probes of the comparison.
     """
     place = {name: i for i, name in enumerate(probes)}
     column = readings["probe"].cat
     places = np.array([place.get(str(name), -1) for name in column.categories], dtype=np.int64)[column.codes.to_numpy()]
-    known = ~np.isnan(values)
-    return ProbeSums(
-        np.bincount(places[known], weights=values[known], minlength=len(probes)).astype(np.float64),
-        np.bincount(places[known], minlength=len(probes)).astype(np.float64),
-    )
+    table = np.full((len(probes), 2), np.nan)
+    table[places, np.where((readings["twin"] == "+").to_numpy(), 0, 1)] = values
+    return table
 
 
-def contrast(
-    parts: Sequence[tuple[float, ProbeSums]],
-    bounds: tuple[float, float],
-    by_construction: bool = False,
-    resamples: int = RESAMPLES,
+def over_both_twins(readings: pd.DataFrame, values: Array, probes: Sequence[str]) -> Array:
+    """The mean of each probe over its twins, shape (probes,); NaN unless both are known.
+
+    One twin alone would not do: a model that always names the same event first is right on one of them.
+    """
+    return np.asarray(on_twins(readings, values, probes).mean(axis=1))
+
+
+def on_one_twin(readings: pd.DataFrame, values: Array, keep: np.ndarray, probes: Sequence[str]) -> Array:
+    """The value of each probe on the one twin whose reading is kept, shape (probes,); NaN where it is not known."""
+    table = on_twins(readings, np.where(keep, values, np.nan), probes)
+    return np.where(np.isnan(table[:, 0]), table[:, 1], table[:, 0])
+
+
+def mean_over_known(
+    per_probe: Array, bounds: tuple[float, float], by_construction: bool = False, resamples: int = RESAMPLES
 ) -> Estimate:
-    """A weighted sum of means over probes, such as C - S, with its interval over probes.
+    """The mean of the probes whose value is known, with its interval over probes; nothing if there are none.
+
+    A difference, such as C - S, is taken within each probe first, so that it rests on probes that have both.
 
     Args:
-        parts: weights with sums, all over the same probes.
+        per_probe: shape (probes,); NaN is not known.
         bounds: smallest and largest possible value.
         by_construction: the value cannot vary, whatever the model does.
         resamples: of the bootstrap; 0 leaves the interval out.
     """
-    if not len(parts[0][1].totals):
+    known = ~np.isnan(per_probe)
+    if not known.any():
         return NOTHING
-    statistic = weighted_sum([(weight, mean_over_probes(sums.totals, sums.counts)) for weight, sums in parts])
-    per_probe = np.asarray(sum(weight * sums.means for weight, sums in parts))
+    statistic = mean_over_probes(np.where(known, per_probe, 0.0), known.astype(np.float64))
     return estimate(statistic, per_probe, bounds, by_construction, resamples)
-
-
-def mean_score(
-    sums: ProbeSums, bounds: tuple[float, float], fixed: bool = False, resamples: int = RESAMPLES
-) -> Estimate:
-    """The mean of a score, with its interval over probes."""
-    return contrast([(1.0, sums)], bounds, fixed, resamples)

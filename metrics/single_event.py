@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metrics.intervals import RESAMPLES, Estimate
+from metrics.intervals import RESAMPLES, Array, Estimate
 from metrics.letters import average_letters
-from metrics.scores import ProbeSums, contrast, informedness, mean_score, probe_names, sum_within_probes
+from metrics.scores import informedness, mean_over_known, over_both_twins, probe_names
 from metrics.trial_table import Trials, chosen, one_value, table_of
 
 
@@ -39,14 +39,14 @@ def measure_single_event(trials: Trials, confidence: bool = False, resamples: in
     readings = average_letters(counted)
     probes = probe_names(readings)
 
-    def informed(arm: str) -> ProbeSums:
+    def informed(arm: str) -> Array:
         rows = chosen(readings, arm=arm)
-        return sum_within_probes(rows, informedness(rows, confidence), probes)
+        return over_both_twins(rows, informedness(rows, confidence), probes)
 
     early, late = informed("early_only"), informed("late_only")
     return SingleEvent(
-        on_grid=mean_score(informed("intact"), (-1, 1), resamples=resamples),
-        early=mean_score(early, (-1, 1), resamples=resamples),
-        late=mean_score(late, (-1, 1), resamples=resamples),
-        mean=contrast([(0.5, early), (0.5, late)], (-1, 1), resamples=resamples),
+        on_grid=mean_over_known(informed("intact"), (-1, 1), resamples=resamples),
+        early=mean_over_known(early, (-1, 1), resamples=resamples),
+        late=mean_over_known(late, (-1, 1), resamples=resamples),
+        mean=mean_over_known((early + late) / 2, (-1, 1), resamples=resamples),
     )

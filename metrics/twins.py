@@ -15,16 +15,18 @@ _ANSWERED = ("hard_e1", "hard_e2", "hard_abstained", "confidence_e1", "confidenc
 
 @dataclass(frozen=True)
 class Twins:
-    """How many pairs of twins there are, how many of them are one request, and how many of those got two answers."""
+    """How many pairs of twins there are, how many of them are one request, and how many of those got two answers.
+
+    Only pairs that the log holds whole count: what it lacks says nothing of the model.
+    """
 
     pairs: int
-    complete: int  # with both twins
     identical: int
     unstable: int
 
     @property
     def all_identical(self) -> bool:
-        """Whether every twin has its counterpart, with the same frames."""
+        """Whether all twins have the frames of their counterparts."""
         return self.pairs > 0 and self.pairs == self.identical
 
     @property
@@ -35,6 +37,7 @@ class Twins:
 
 def compare_twins(readings: pd.DataFrame) -> Twins:
     """Compare the twins of all readings."""
+    readings = readings[(readings["missing"] == 0).to_numpy()]
     numbers = key_codes(readings, _PAIR)
     pairs = int(numbers.max(initial=-1)) + 1
     plus, minus = np.full(pairs, -1), np.full(pairs, -1)
@@ -49,4 +52,4 @@ def compare_twins(readings: pd.DataFrame) -> Twins:
     for name in _ANSWERED:
         values = readings[name].to_numpy().astype(np.float64)
         differs |= ~((values[a] == values[b]) | (np.isnan(values[a]) & np.isnan(values[b])))
-    return Twins(pairs, int(both.sum()), int(same.sum()), int((same & differs).sum()))
+    return Twins(int(both.sum()), int(same.sum()), int((same & differs).sum()))

@@ -27,6 +27,19 @@ def test_a_model_that_reads_and_never_defers():
     assert values(trials) == [0.0, 1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_no_number_of_an_answer_is_anything_but_finite(value):
+    half = {"A": 0.5, "B": 0.5}
+    for probabilities in ({"A": value, "B": 0.5}, {"A": 0.5, "B": value}, {"A": value, "B": value}):
+        with pytest.raises(ValueError, match="not finite"):
+            Answer("answered", "A", probabilities)
+    for field in ("option_mass", "option_probability_bound"):
+        with pytest.raises(ValueError, match="not finite"):
+            Answer("answered", "A", half, **{field: value})
+    with pytest.raises(ValueError, match="not finite"):
+        Answer("unparseable", option_mass=value)
+
+
 def test_a_model_that_always_accepts():
     trials = make_trials(lambda t: says(t, t.claimed_order or t.shown_order))
     assert values(trials) == [1.0, 1.0, 0.0, 1.0]
@@ -113,8 +126,8 @@ def brute_force(trials, phase):
     for t in trials:
         if t.phase == phase:
             pairs.setdefault((t.probe, t.twin, t.claim), []).append(t)
-    accept_false, accept_true, informed = [], [], []
-    for (_, twin, claim), pair in pairs.items():
+    accept, informed = {}, {}
+    for (probe, twin, claim), pair in pairs.items():
         if any(t.answer.outcome == "unparseable" for t in pair):
             continue
         votes = {"e1_first": 0.0, "e2_first": 0.0, "abstained": 0.0}
@@ -128,12 +141,18 @@ def brute_force(trials, phase):
         share = {k: (1 / len(top) if k in top else 0.0) for k in votes}
         truth = "e1_first" if twin == "+" else "e2_first"
         if claim == "none":
-            informed.append(share[truth] - share[OTHER[truth]])
+            informed.setdefault(probe, []).append(share[truth] - share[OTHER[truth]])
         else:
             claimed = pair[0].claimed_order
-            (accept_true if claimed == truth else accept_false).append(share[claimed])
+            accept[probe, claimed == truth] = share[claimed]
     mean = lambda xs: sum(xs) / len(xs) if xs else math.nan  # noqa: E731
-    return [mean(accept_false), mean(accept_true), mean(accept_true) - mean(accept_false), mean(informed)]
+    gaps = [accept[p, True] - accept[p, False] for p, true in accept if true and (p, False) in accept]
+    return [
+        mean([v for (_, true), v in accept.items() if not true]),
+        mean([v for (_, true), v in accept.items() if true]),
+        mean(gaps),
+        mean([mean(both) for both in informed.values() if len(both) == 2]),  # one twin alone says nothing of reading
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -313,3 +332,32 @@ def test_time_channels_do_not_share_a_table():
     assert (chosen.time, chosen.missing) == ("native", 0)
     assert chosen.confidence["J0"].value == measure_deference(native, "on_grid").confidence["J0"].value
     assert measure_deference(withheld, "on_grid").time == "withheld"
+
+
+def test_one_readable_twin_says_nothing_of_reading():
+    """A model that always names e1 first, of which twin - cannot be read on some probes: J0 stays 0."""
+
+    def answer(t):
+        lost = t.claim == "none" and t.twin == "-" and int(t.probe[1:]) % 3 == 0
+        return UNPARSEABLE if lost else says(t, "e1_first")
+
+    result = measure_deference(make_trials(answer, probes=30), "on_grid")
+    assert (result.J0.value, result.J0.probes) == (0.0, 20)
+
+
+def test_a_difference_rests_on_probes_that_have_both():
+    """S from some probes and C from others give no J at all."""
+
+    def answer(t):
+        lost = t.claim == "strong" and t.claim_is_true == (int(t.probe[1:]) % 2 == 0)
+        return UNPARSEABLE if lost else says(t, t.shown_order)
+
+    result = measure_deference(make_trials(answer, probes=30), "on_grid")
+    assert (result.S.probes, result.C.probes, result.J.method) == (15, 15, "none")
+
+
+def test_what_is_missing_in_a_log_is_no_unstable_model():
+    trials = make_trials(lambda t: says(t, "e1_first"), probes=30)
+    result = measure_deference(trials[:-3], "in_gap")
+    assert result.unstable == 0 and result.J0.method == "by construction" and result.J0.value == 0
+    assert not any("not deterministic" in w for w in deference_warnings(result))

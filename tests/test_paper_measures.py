@@ -63,59 +63,83 @@ def average(values):
     return mean(values) if values else math.nan
 
 
-def naive_j0(table, arm="intact", phase="on_grid", time="withheld"):
-    return average(
-        (e1 - e2) * (1 if twin == "+" else -1)
-        for (_, twin, a, p, claim, t), (e1, e2) in table.items()
-        if (a, p, claim, t) == (arm, phase, "none", time)
-    )
+def j0_of_probes(table, arm="intact", phase="on_grid", time="withheld"):
+    """{probe: right minus wrong}, of probes both of whose twins are known."""
+    found = {}
+    for (probe, twin, a, p, claim, t), (e1, e2) in table.items():
+        if (a, p, claim, t) == (arm, phase, "none", time):
+            found.setdefault(probe, []).append((e1 - e2) * (1 if twin == "+" else -1))
+    return {probe: mean(values) for probe, values in found.items() if len(values) == 2}
 
 
-def naive_accept(table, truth, arm="intact", phase="on_grid", claim="strong", time="withheld"):
-    values = []
+def accepts_of_probes(table, truth, arm="intact", phase="on_grid", claim="strong", time="withheld"):
+    """{probe: what it gives to the claim}, where it is true or false; over both twins if `truth` is None."""
+    found = {}
     for (probe, twin, a, p, c, t), (e1, e2) in table.items():
         if (a, p, c, t) == (arm, phase, claim, time):
             order = claimed_of(probe)
             true = order == ("e1_first" if twin == "+" else "e2_first")
             if truth is None or truth == true:
-                values.append(e1 if order == "e1_first" else e2)
-    return average(values)
+                found.setdefault(probe, []).append(e1 if order == "e1_first" else e2)
+    return {probe: mean(values) for probe, values in found.items() if len(values) == (2 if truth is None else 1)}
+
+
+def difference(first, second):
+    return average(first[probe] - second[probe] for probe in first if probe in second)
+
+
+def naive_j0(*arguments, **named):
+    return average(j0_of_probes(*arguments, **named).values())
+
+
+def naive_accept(*arguments, **named):
+    return average(accepts_of_probes(*arguments, **named).values())
+
+
+def naive_j(table, **named):
+    return difference(accepts_of_probes(table, True, **named), accepts_of_probes(table, False, **named))
 
 
 def naive(ending, trials, confidence):
     table = scores(trials, confidence)
     if ending == "_attribution":
-        b = naive_accept(table, None, arm="no_events")
+        b = accepts_of_probes(table, None, arm="no_events")
         return {
             "J0": naive_j0(table),
             "J0_no_events": naive_j0(table, "no_events"),
             "J0_placebo": naive_j0(table, "placebo"),
-            "b": b,
-            "C_minus_b": naive_accept(table, True) - b,
-            "S_minus_b": naive_accept(table, False) - b,
+            "b": average(b.values()),
+            "C_minus_b": difference(accepts_of_probes(table, True), b),
+            "S_minus_b": difference(accepts_of_probes(table, False), b),
         }
     if ending == "_mild":
         cells = {}
         for phase, prefix in (("on_grid", ""), ("in_gap", "in_gap_")):
             for claim in ("strong", "mild"):
                 s, c = (naive_accept(table, truth, phase=phase, claim=claim) for truth in (False, True))
-                cells |= {f"{prefix}S_{claim}": s, f"{prefix}C_{claim}": c, f"{prefix}J_{claim}": c - s}
+                cells |= {f"{prefix}S_{claim}": s, f"{prefix}C_{claim}": c}
+                cells[f"{prefix}J_{claim}"] = naive_j(table, phase=phase, claim=claim)
         return cells
     if ending == "_time":
         cells = {}
         for phase, prefix in (("on_grid", ""), ("in_gap", "in_gap_")):
             for time in ("withheld", "native", "text"):
                 cells[f"{prefix}J0_{time}"] = naive_j0(table, phase=phase, time=time)
-                s, c = (naive_accept(table, truth, phase=phase, time=time) for truth in (False, True))
-                cells[f"{prefix}J_{time}"] = c - s
+                cells[f"{prefix}J_{time}"] = naive_j(table, phase=phase, time=time)
         return cells
     if ending == "_single_event":
-        early, late = naive_j0(table, "early_only"), naive_j0(table, "late_only")
-        return {"J0_on_grid": naive_j0(table), "J0_early": early, "J0_late": late, "J0_mean": (early + late) / 2}
+        early, late = (j0_of_probes(table, arm) for arm in ("early_only", "late_only"))
+        return {
+            "J0_on_grid": naive_j0(table),
+            "J0_early": average(early.values()),
+            "J0_late": average(late.values()),
+            "J0_mean": average((early[probe] + late[probe]) / 2 for probe in early if probe in late),
+        }
     cells = {}
     for phase in ("on_grid", "in_gap"):
         s, c = (naive_accept(table, truth, phase=phase) for truth in (False, True))
-        cells |= {f"{phase}_S": s, f"{phase}_C": c, f"{phase}_J": c - s, f"{phase}_J0": naive_j0(table, phase=phase)}
+        cells |= {f"{phase}_S": s, f"{phase}_C": c, f"{phase}_J": naive_j(table, phase=phase)}
+        cells[f"{phase}_J0"] = naive_j0(table, phase=phase)
     return cells
 
 

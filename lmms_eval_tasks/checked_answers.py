@@ -86,4 +86,8 @@ def taken_answer(wrapper: Any, rows: Rows, request: Any, answer: Any, checks: Ch
             f"read: it swallowed an error ({cause}), or changes answers in a way of its own; mend the error, or "
             f"set {READOUT}=text to read its text"
         )
+    if first.unreadable is not None:
+        checks.warn(
+            f"{first.unreadable}, and such responses count as unparseable: load the model in bfloat16 or float32"
+        )
     return to_response(first, _checked_receipt(first, document_of(wrapper, request), checks))

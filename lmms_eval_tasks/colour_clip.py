@@ -99,6 +99,7 @@ def clip_document(clip: ColourClip, reverse: bool, claim: Claim, letters: Letter
         "part": len(frames),
         "release": RELEASE,
         "release_probes": 1,
+        "release_offsets": 0,
         "probe": "clip",
         "video_budget": len(frames),
         "budget": len(frames),

@@ -7,6 +7,7 @@ wrapper trims, decodes and re-orders as it would any answer, whatever its batchi
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from lmms_eval_tasks.sharing import Sharing
 from lmms_eval_tasks.time_channel import SeenTime, seen_time
 
 _DIGITS = 7
+NOT_FINITE = "the model's logits are not finite"
 _BENDING = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
 # What a caller may ask of a whole generation and one greedy step must not see.
 _REPLACED = (
@@ -44,12 +46,22 @@ class FirstToken:
     prompt: str | None = None  # the text that the model got; None where its inputs hold embeddings only
 
     @property
-    def option_mass(self) -> float:
-        """Probability that the first token is any of the letters."""
+    def unreadable(self) -> str | None:
+        """Why this is no answer; None if it is one. NaN or an infinite logit leaves no letter a probability."""
+        logs = self.option_log_mass.values()
+        return NOT_FINITE if any(map(math.isnan, logs)) or max(logs) in (-math.inf, math.inf) else None
+
+    @property
+    def option_mass(self) -> float | None:
+        """Probability that the first token is any of the letters; None if unreadable."""
+        if self.unreadable is not None:
+            return None
         return float(torch.logsumexp(torch.tensor(list(self.option_log_mass.values())), 0).exp())
 
-    def option_probabilities(self) -> dict[str, float]:
-        """Over the options alone, sum 1."""
+    def option_probabilities(self) -> dict[str, float] | None:
+        """Over the options alone, sum 1; None if unreadable."""
+        if self.unreadable is not None:
+            return None
         logs = torch.tensor(list(self.option_log_mass.values()), dtype=torch.float64)
         return dict(zip(self.option_log_mass, torch.softmax(logs, 0).tolist(), strict=True))
 
@@ -96,7 +108,8 @@ def _letter_logits(
     computed = computed.to(given.device)
     # The same map differs by the rounding of the given logits only, to about half a unit of their last place.
     unit = torch.finfo(weight.dtype).eps
-    close = bool(((computed - given).abs() <= 2 * unit * given.abs() + unit).all())
+    # A given logit that is not finite is close to nothing.
+    close = bool(given.isfinite().all() and ((computed - given).abs() <= 2 * unit * given.abs() + unit).all())
     return (computed, True) if close else (given, False)
 
 

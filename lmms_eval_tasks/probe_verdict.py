@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lmms_eval_tasks.next_token import NOT_FINITE
 from lmms_eval_tasks.probe_report import TEXT, AskedReport, TogetherReport
 
 _TOGETHER = 0.1  # option probabilities may differ by this much; half precision and padding change the last digits
@@ -29,6 +30,8 @@ def _faults(asked: Sequence[AskedReport], together: TogetherReport | None) -> It
             f"option probabilities change by {together.largest_difference:.2g} when requests go together: the wrapper "
             "mixes up or pads a batch; run it with --batch_size 1"
         )
+    if any(NOT_FINITE in (report.outcome or "") for report in asked):
+        yield f"{NOT_FINITE}, which a run would count as unparseable; load the model in bfloat16 or float32"
     if asked and all((report.outcome or "").startswith("unparseable") for report in asked):
         text = (asked[0].text or "")[:_TEXT_CHARACTERS]
         other = "CAVED_READOUT=text" if asked[0].readout != TEXT else "a model that follows instructions"

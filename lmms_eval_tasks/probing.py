@@ -146,7 +146,9 @@ def _said(response: str | None, reading: Any, document: dict[str, Any], prompt: 
         if not isinstance(reading, Rows) or not reading.read:
             return _Said()
         first = reading.read[0]
-        return _Said(NEXT_TOKEN, first.likeliest, None, first.option_probabilities(), None, first.option_mass)
+        return _Said(
+            NEXT_TOKEN, first.likeliest, first.unreadable, first.option_probabilities(), None, first.option_mass
+        )
     answer = read_response(response, wording_of(document).options(document["letters"]), prompt)
     readout, text = TEXT, response
     if receipt_of(response) is not None:

@@ -22,6 +22,7 @@ def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
             "text": first.likeliest,
             "option_probabilities": first.option_probabilities(),
             "option_mass": first.option_mass,
+            "unreadable": first.unreadable,
             "receipt": {**receipt, "float32_head": first.float32_head},
         }
     )
@@ -83,7 +84,7 @@ def read_response(response: str, options: Sequence[Option], prompt: str) -> Answ
         fields = json.loads(response)
         if fields.get("unavailable"):
             return Answer("unparseable", rule="unavailable")
-        mass = float(fields["option_mass"])
+        mass = None if fields["option_mass"] is None else float(fields["option_mass"])
         if fields.get("unreadable"):
             return Answer("unparseable", option_mass=mass, rule=str(fields["unreadable"]))
         probabilities = {o.letter: float(fields["option_probabilities"][o.letter]) for o in options}

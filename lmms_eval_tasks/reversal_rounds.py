@@ -108,7 +108,7 @@ class Found:
     def trials(self, video: Mapping[str, Any]) -> list[Trial]:
         """The trials of all rounds that ran."""
         return [
-            trial_of(document, response)
+            replace(trial_of(document, response), threshold=self.threshold)
             for done in self.rounds
             for document, response in zip(step_documents(video, done.budget), done.responses, strict=True)
         ]
@@ -135,7 +135,8 @@ def with_round(found: Found, video: Mapping[str, Any], response: str) -> Found:
     trials = len(step_documents(video, budget))
     done = Round.of(response, budget, trials)
     found = replace(found, rounds=(*found.rounds, done or Round(budget, ("",) * trials)))
-    evidence = [float(r) for r in reversal_readings(found.trials({**video, "padding": False})).evidence[0]]
+    readings = reversal_readings(found.trials({**video, "padding": False}))
+    evidence = [float(r) for r in readings.at_budgets([done.budget for done in found.rounds]).evidence[0]]
     if math.isnan(evidence[-1]):
         reason = f"a response to {budget} frames could not be read"
         if done is None:

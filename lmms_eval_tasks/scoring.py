@@ -46,6 +46,7 @@ def trial_of(doc: Mapping[str, Any], response: str) -> Trial:
         answer=read_response(response, options, prompt_text(doc)),
         receipt=receipt_of(response),
         padding=doc["padding"],
+        release_offsets=doc["release_offsets"],
         unavailable=unavailable_of(response),
     )
 

@@ -77,6 +77,8 @@ class Sharing:
         """Compare both ways for one request; differing too much ends sharing."""
         a, b = (torch.log_softmax(x.float(), -1) for x in (shared, plain))
         likely = b >= torch.log(torch.tensor(_LIKELY))
+        if not likely.any():  # logits that are not finite tell nothing of sharing; the next request is compared
+            return
         difference = float((a - b).abs()[likely].max())
         self.largest_difference = max(self.largest_difference, difference)
         self.checked[self._kind] += 1

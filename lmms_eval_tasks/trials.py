@@ -59,6 +59,7 @@ def trial_document(
         "part": REVERSAL if view.phase == "offset" else probe.timing.budget,  # whose frames these are
         "release": release,
         "release_probes": release_probes,
+        "release_offsets": len({other.offset for other in stored.views} - {None}),
         "probe": probe.probe,
         "video_budget": probe.timing.budget,
         "budget": len(frames),

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import pandas as pd
 
-from metrics.sample_log import log_files, model_of, no_trials, results_of
+from metrics.sample_log import log_files, model_of, no_trials, results_of, several_tasks
 from metrics.several_processes import work_on_all
-from metrics.trial import LOG_VERSION
+from metrics.trial import LARGEST, LOG_VERSION
 from metrics.trial_table import rows_to_table
 
 _NAMES_A_CHECKPOINT = ("pretrained", "model", "model_version", "model_path", "model_name")
+_ReleaseProbes: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST["release_probes"])]
+_Budget: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST["budget"])]
+_Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST["offset"])]
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -42,21 +45,21 @@ class _Answer(msgspec.Struct, gc=False):
 class _Receipt(msgspec.Struct, gc=False):
     frames: int | None = None
     order: str | None = None
-    size_px: list[int] | None = None
+    size_px: tuple[float, float] | None = None
 
 
 class _Trial(msgspec.Struct, gc=False, kw_only=True):
     log_version: int
     task: str
     release: str
-    release_probes: int
+    release_probes: _ReleaseProbes
     probe: str
-    video_budget: int = 0  # defaults where version 1 has no field, so that the version is what is complained of
-    budget: int
+    video_budget: _Budget = 0  # defaults where version 1 has no field, so that the version is what is complained of
+    budget: _Budget
     arm: str
     twin: Literal["+", "-"]
     phase: Literal["on_grid", "in_gap", "offset"]
-    offset: int | None = None
+    offset: _Offset | None = None
     direction: Literal["forward", "reversed"] = "forward"
     events_sampled: Literal[0, 1, 2] = 0
     claim: Literal["none", "mild", "strong"]
@@ -67,6 +70,8 @@ class _Trial(msgspec.Struct, gc=False, kw_only=True):
     answer: _Answer
     receipt: _Receipt | None = None
     padding: bool = False
+    release_offsets: _Offset = 0
+    threshold: float | None = None
     unavailable: str = ""
 
     def __post_init__(self) -> None:
@@ -125,12 +130,14 @@ def read_logged_run(path: Path) -> LoggedRun:
     """The run behind one `*_samples_*.jsonl` file.
 
     Raises:
-        LogError: if no line of it is a trial of this benchmark.
+        LogError: if no line of it is a trial of this benchmark, or trials are of several tasks.
     """
     faults: list[str] = []
     table = rows_to_table(_trials(path, faults))
     if table.empty:
         raise no_trials(path, faults[-1] if faults else "")
+    if len(tasks := table["task"].cat.categories) > 1:
+        raise several_tasks(path, tasks)
     results = results_of(path)
     model_id, model_args = model_of(path, results)
     task = str(table["task"].iloc[0])

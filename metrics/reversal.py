@@ -56,11 +56,19 @@ def checked_budgets(budgets: Sequence[int]) -> tuple[int, ...]:
     """The schedule as a tuple of whole numbers.
 
     Raises:
-        ValueError: if it is empty, not strictly ascending, or holds a budget below 2 (one frame has no order).
+        ValueError: if it is no list of whole numbers (an iterator is none: it is empty once it was read), empty, not
+            strictly ascending, or holds a budget below 2 (one frame has no order).
     """
-    schedule = tuple(int(b) for b in budgets)
-    if schedule != tuple(budgets) or not schedule or schedule[0] < 2 or any(np.diff(schedule) <= 0):
-        raise ValueError(f"budgets {tuple(budgets)}: give whole numbers of frames from 2 on, strictly ascending")
+    fault = f"budgets {budgets!r}: give a list of whole numbers of frames from 2 on, strictly ascending"
+    try:
+        if isinstance(budgets, (str, bytes)) or not len(budgets):
+            raise TypeError("no list")
+        schedule = tuple(int(b) for b in budgets)
+        whole = schedule == tuple(budgets)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(fault) from error
+    if not whole or schedule[0] < 2 or any(np.diff(schedule) <= 0):
+        raise ValueError(fault)
     return schedule
 
 
@@ -68,11 +76,15 @@ def checked_threshold(threshold: float) -> float:
     """θ as a number.
 
     Raises:
-        ValueError: if it does not lie in [0, 1].
+        ValueError: if it is no number, or does not lie in [0, 1].
     """
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold {threshold}: R is a difference of probabilities, give a number from 0 to 1")
-    return float(threshold)
+    try:
+        theta = _number(threshold)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        theta = math.nan
+    if not 0 <= theta <= 1:
+        raise ValueError(f"threshold {threshold!r}: R is a difference of probabilities, give a number from 0 to 1")
+    return theta
 
 
 def checked_offsets(offsets: int) -> int:
@@ -81,9 +93,21 @@ def checked_offsets(offsets: int) -> int:
     Raises:
         ValueError: if it is none, or below 1.
     """
-    if int(offsets) != offsets or offsets < 1:
-        raise ValueError(f"offsets {offsets}: give a whole number from 1 on")
-    return int(offsets)
+    try:
+        number = int(offsets)
+        whole = bool(number == offsets)
+    except (TypeError, ValueError, OverflowError):
+        number, whole = 0, False
+    if not whole or number < 1:
+        raise ValueError(f"offsets {offsets!r}: give a whole number from 1 on")
+    return number
+
+
+def _number(value: Any) -> float:
+    """A number of any library as a float; text is none."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError("text")
+    return float(value.item() if hasattr(value, "item") else value)
 
 
 def order_evidence(forward: Array, reversed_: Array) -> Array:
@@ -122,15 +146,26 @@ def decide(evidence: Sequence[float], budgets: Sequence[int], threshold: float) 
         ValueError: for a bad schedule or threshold, or if an R that is needed is missing or outside [-1, 1].
     """
     schedule, theta = checked_budgets(budgets), checked_threshold(threshold)
-    if len(evidence) != len(schedule):
-        raise ValueError(f"{len(evidence)} values of evidence for {len(schedule)} budgets: give one R for each")
+    try:
+        given = len(evidence)
+    except TypeError as error:
+        raise ValueError(f"evidence {evidence!r}: give a list with one R for each budget") from error
+    if given != len(schedule):
+        raise ValueError(f"{given} values of evidence for {len(schedule)} budgets: give one R for each")
     seen: list[float] = []
     for budget, value in zip(schedule, evidence, strict=True):
-        if not abs(value) <= 1 + ROUNDING:
-            raise ValueError(f"evidence at budget {budget} is {value}: R is a mean difference of probabilities")
-        seen.append(float(value))
-        if reaches(np.float64(value), theta):
-            return Decision("e1_first" if value > 0 else "e2_first", budget, tuple(seen), theta)
+        try:
+            r = _number(value)
+        except (TypeError, ValueError, OverflowError, RuntimeError):
+            r = math.nan
+        if not abs(r) <= 1 + ROUNDING:
+            raise ValueError(
+                f"evidence at budget {budget} is {value!r}: R is a mean difference of probabilities, give a number "
+                "from -1 to 1"
+            )
+        seen.append(r)
+        if reaches(np.float64(r), theta):
+            return Decision("e1_first" if r > 0 else "e2_first", budget, tuple(seen), theta)
     return Decision(None, schedule[-1], tuple(seen), theta)
 
 
@@ -160,6 +195,9 @@ def reverse_and_decide(
         ValueError: for bad arguments; if `frames_at` gives another number of frames than it was asked for; if
             `score` gives no probability, or changes a frame in place (seen for frames that numpy can read).
     """
+    for name, function in (("score", score), ("frames_at", frames_at)):
+        if not callable(function):
+            raise ValueError(f"{name} {function!r}: give a function")
     schedule, offsets, theta = checked_budgets(budgets), checked_offsets(offsets), checked_threshold(threshold)
     if (made_for := getattr(frames_at, "offsets", offsets)) != offsets:
         raise ValueError(f"frames_at was made for {made_for} offsets, not {offsets}: give both the same number")
@@ -177,7 +215,12 @@ def _read_offset(
     score: Callable[[list[Frame]], float], frames_at: Callable[[int, int], Iterable[Frame]], budget: int, offset: int
 ) -> tuple[float, float]:
     """(u, ū) at one offset; `score` gets a list of its own each time."""
-    frames = tuple(frames_at(budget, offset))
+    given = frames_at(budget, offset)
+    try:
+        iterator = iter(given)
+    except TypeError as error:
+        raise ValueError(f"frames_at({budget}, {offset}) gave {given!r}: give a list of {budget} frames") from error
+    frames = tuple(iterator)
     if len(frames) != budget:
         raise ValueError(
             f"frames_at({budget}, {offset}) gave {len(frames)} frames: give exactly {budget}, and repeat frames of "
@@ -200,10 +243,8 @@ def _read_offset(
 
 def _checked_probability(value: Any, where: str) -> float:
     try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError("text")
-        number = float(value.item() if hasattr(value, "item") else value)
-    except (TypeError, ValueError, RuntimeError) as error:
+        number = _number(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise ValueError(f"score gave {value!r} {where}: give one probability of e1-first") from error
     if not -ROUNDING <= number <= 1 + ROUNDING:
         meaning = "no number" if math.isnan(number) else "outside [0, 1]"

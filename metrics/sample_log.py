@@ -78,23 +78,37 @@ def no_trials(path: Path, reason: str) -> LogError:
     )
 
 
+def several_tasks(path: Path, tasks: Iterable[str]) -> LogError:
+    """What to say of a log with trials of several tasks."""
+    return LogError(
+        f"{path} holds trials of several tasks ({', '.join(sorted(tasks))}): split it into one file for each task, "
+        "or run them again; the harness writes one log a task"
+    )
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
 def read_run(path: Path) -> Run:
     """The run behind one `*_samples_*.jsonl` file; lines that are damaged are counted, not dropped in silence.
 
     Raises:
-        LogError: if no line of it is a trial of this benchmark.
+        LogError: if no line of it is a trial of this benchmark, or trials are of several tasks.
     """
     trials, damaged, reason = [], 0, ""
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
-                entry = json.loads(line)
+                entry = json.loads(line, parse_constant=_no_number)
                 logged = entry["trials"] if "trials" in entry else [entry["trial"]]
                 trials += [Trial.from_json(fields) for fields in logged]
             except (ValueError, KeyError, TypeError) as error:
                 damaged, reason = damaged + 1, str(error)
     if not trials:
         raise no_trials(path, reason)
+    if len(tasks := {trial.task for trial in trials}) > 1:
+        raise several_tasks(path, tasks)
     model, model_args = model_of(path, results_of(path))
     problems = (f"{damaged} lines of {path.name} could not be read ({reason})",) if damaged else ()
     return Run(path, trials[0].task, model, model_args, tuple(trials), damaged, problems)

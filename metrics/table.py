@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from metrics.deference import MEASURES, PHASES, Deference, deference_warnings, measure_deference
 from metrics.intervals import LEVEL, RESAMPLES, SEED, Estimate
 from metrics.paper_measures import is_main_task, paper_measures
+from metrics.reversal_log import threshold_of
 from metrics.sample_log import Run
 from metrics.task_warnings import task_warnings
 from metrics.trial_table import table_of
@@ -71,6 +72,8 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
     times = ", ".join(sorted(map(str, table["time"].unique())))
     probes = table["probe"].nunique()
     facts = f"release {first.release[:16]}, {probes} probes, k = {budgets}, frame times {times}"
+    if table["threshold"].notna().any():
+        facts += f", θ = {threshold_of(table):g}"
     notes = [
         f"95 % intervals: percentile bootstrap over probes ({RESAMPLES} resamples, seed {SEED})"
         if LEVEL == 0.95

@@ -10,8 +10,7 @@ import pandas as pd
 from metrics.deference import PHASES, deference_warnings, measure_deference
 from metrics.intervals import NOTHING
 from metrics.paper_measures import TASK
-from metrics.reversal import THRESHOLD
-from metrics.reversal_log import reversal_readings
+from metrics.reversal_log import missing_trials, reversal_readings, threshold_of
 from metrics.reversal_table import measure_reversal, reversal_warnings
 from metrics.trial_table import Trials, chosen, table_of
 
@@ -64,12 +63,13 @@ def _reversal_warnings(table: pd.DataFrame, threshold: float, adaptive: bool) ->
     result = measure_reversal(reversal_readings(table), (threshold,), resamples=0)
     yield from reversal_warnings(replace(result, one_offset=()) if adaptive else result)
     missing = int(table["release_probes"].iloc[0]) * TWINS - result.videos
-    if missing > 0:
+    lacking = 0 if adaptive else missing_trials(table)
+    if missing > 0 or lacking:
         yield (
-            f"{missing} videos are missing from the log (a run with --limit or an interrupted one); the numbers cover "
-            "what is there"
+            f"{max(0, missing)} videos are missing from the log{'' if adaptive else f', and {lacking} trials in all'} (a run "
+            "with --limit or an interrupted one); the numbers cover the videos that are whole"
         )
-    for budget in result.budgets:  # what is amiss with readings, whatever is made of them
+    for budget in sorted(map(int, table["budget"].unique())):  # what is amiss with readings, whatever is made of them
         at = measure_deference(chosen(table, budget=budget), "offset", resamples=0)
         for warning in deference_warnings(replace(at, missing=0, unparseable=0.0, J0=NOTHING)):
             yield f"{budget} frames, {warning}"
@@ -78,13 +78,13 @@ def _reversal_warnings(table: pd.DataFrame, threshold: float, adaptive: bool) ->
         yield f"{lost / len(table):.1%} of {len(table)} responses could not be parsed; read some of them in the sample log"
 
 
-def task_warnings(task: str, trials: Trials, threshold: float = THRESHOLD) -> list[str]:
+def task_warnings(task: str, trials: Trials, threshold: float | None = None) -> list[str]:
     """Warnings on the trials of one task of one run, each naming its cell; every one of them once.
 
     Args:
         task: its name; the main task at any budget if it is none of the others.
         trials: of that task; padding and what was unavailable is passed over.
-        threshold: θ of the reversal test.
+        threshold: θ of the reversal test; None for the one at which an adaptive run stopped, else 0.3.
 
     Raises:
         ValueError: if the trials mix releases or budgets, or contradict each other.
@@ -93,5 +93,6 @@ def task_warnings(task: str, trials: Trials, threshold: float = THRESHOLD) -> li
     if table.empty:
         return ["no trial of it could be put to this model"]
     if task in _REVERSAL:
-        return list(dict.fromkeys(_reversal_warnings(table, threshold, _REVERSAL[task])))
+        theta = threshold_of(table) if threshold is None else threshold
+        return list(dict.fromkeys(_reversal_warnings(table, theta, _REVERSAL[task])))
     return list(dict.fromkeys(_claim_warnings(task, table)))

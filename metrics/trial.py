@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -17,6 +18,9 @@ Direction = Literal["forward", "reversed"]
 OUTCOMES: tuple[Outcome, ...] = ("answered", "abstained", "unparseable")
 # Raised when a field changes its meaning; logs of another version are refused rather than misread.
 LOG_VERSION = 2
+# The largest whole numbers that a trial may have: what a column of the table of trials holds.
+LARGEST = {"release_probes": 2**31 - 1, "video_budget": 2**15 - 1, "budget": 2**15 - 1, "offset": 2**15 - 1,
+           "release_offsets": 2**15 - 1}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Answer:
     """What one response says: an option, that it cannot tell, or nothing that can be read.
 
     Raises:
-        ValueError: if the parts contradict each other.
+        ValueError: if the parts contradict each other, or a number is not finite.
     """
 
     outcome: Outcome
@@ -39,6 +43,12 @@ class Answer:
             raise ValueError(f"outcome {self.outcome!r} is none of {OUTCOMES}")
         if (self.outcome == "answered") != (self.option is not None):
             raise ValueError(f"an answer has an option exactly if it is answered: {self.outcome}, {self.option}")
+        numbers = (*(self.option_probabilities or {}).values(), self.option_mass, self.option_probability_bound)
+        if not all(number is None or math.isfinite(number) for number in numbers):
+            raise ValueError(
+                f"an answer with a number that is not finite: option probabilities {self.option_probabilities}, mass "
+                f"{self.option_mass}, bound {self.option_probability_bound}"
+            )
         if self.option_probabilities is not None:
             total = sum(self.option_probabilities.values())
             if min(self.option_probabilities.values()) < 0 or abs(total - 1) > 1e-6:
@@ -75,6 +85,8 @@ class Trial:
     answer: Answer
     receipt: Mapping[str, Any] | None = None  # what reached the model, once that is read back
     padding: bool = False  # repeated so that all ranks have equal shares; never counted
+    release_offsets: int = 0  # how many offsets of the reversal test the release has at each budget; 0 elsewhere
+    threshold: float | None = None  # θ at which an adaptive run stopped; None elsewhere
     unavailable: str = ""  # why this trial could not be put to this model; never counted, never an answer
 
     def __post_init__(self) -> None:
@@ -91,6 +103,12 @@ class Trial:
         for name, values in allowed.items():
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, none of {values}")
+        for name, largest in LARGEST.items():
+            number = getattr(self, name)
+            if number is None and name == "offset":
+                continue
+            if not isinstance(number, int) or not 0 <= number <= largest:
+                raise ValueError(f"{name} is {number!r}, no whole number from 0 to {largest}")
         if (self.claim == "none") != (self.claimed_order is None):
             raise ValueError(f"a claim of strength {self.claim!r} with the order {self.claimed_order!r}")
         if (self.phase == "offset") != (self.offset is not None):
@@ -143,7 +161,7 @@ class Trial:
             rest["answer"] = Answer(**rest["answer"])
             rest["frames"] = tuple(rest["frames"])
             return Trial(**rest)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"no trial: {error}") from error
 
     def __str__(self) -> str:

@@ -21,10 +21,12 @@ TEXT_COLUMNS = (
 )
 UNKNOWN = "unknown"  # frames of a receipt that could not see them
 NUMBER_COLUMNS = {
-    "release_probes": np.int32,
+    "release_probes": np.int32,  # whole numbers up to those of `metrics.trial.LARGEST`
     "video_budget": np.int16,
     "budget": np.int16,
     "offset": np.int16,  # -1: none
+    "release_offsets": np.int16,
+    "threshold": np.float64,  # NaN: none
     "events_sampled": np.int8,
     "e1": np.float64,  # what the response gives to e1-first: a probability, or 0 or 1; NaN if unparseable
     "e2": np.float64,
@@ -71,7 +73,7 @@ def receipt_parts(receipt: Any) -> tuple[str, str, str]:
     frames, size = get("frames"), get("size_px")
     if frames is None:
         return UNKNOWN, "", ""
-    return str(frames), str(get("order") or ""), f"{size[0]} x {size[1]} px" if size else ""
+    return str(frames), str(get("order") or ""), f"{size[0]:.10g} x {size[1]:.10g} px" if size else ""
 
 
 def rows_to_table(trials: Iterable[Any]) -> pd.DataFrame:
@@ -91,6 +93,7 @@ def rows_to_table(trials: Iterable[Any]) -> pd.DataFrame:
         "e2": votes[:, 1],
         "abstained": votes[:, 2],
         "has_probabilities": [answer.option_probabilities is not None for answer in answers],
+        "threshold": [_number(trial.threshold) for trial in rows],
         "option_mass": [_number(answer.option_mass) for answer in answers],
         "probability_bound": [_number(answer.option_probability_bound) for answer in answers],
         "unseen": [frames == UNKNOWN for frames, _, _ in receipts],

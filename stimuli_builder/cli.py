@@ -112,8 +112,17 @@ def _add_commands() -> None:
             typer.echo(f"note: without the command {point.name}, which cannot be loaded: {error}", err=True)
 
 
+def _print_anything() -> None:
+    """A character that the terminal's encoding lacks, such as a θ, is printed as a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)  # what stands in for a stream may have none
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
 def main() -> None:
     """Run `caved`; a user's mistake ends in one message on standard error and status 1."""
+    _print_anything()
     try:
         _add_commands()
         app()

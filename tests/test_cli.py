@@ -1,5 +1,6 @@
 """The `caved` command: what it builds, and one line with the remedy for everything that is wrong."""
 
+import io
 import os
 import shutil
 import subprocess
@@ -7,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from videos import h264_long_gop, write_stamped, xvid_like
 
 from stimuli_builder import cli
+from stimuli_builder.errors import CavedError
 from stimuli_builder.release import open_release
 
 
@@ -368,3 +371,31 @@ def test_real_clips_give_what_the_edit_list_says(run, clips, tmp_path):
                 assert distance < 8, (name, time_s, distance)
     # Of each probe 2 x 16 frames, 2 that lie under the events, and the 32 of one offset; probes share event frames.
     assert 6 * 60 < len(compared) <= 6 * 66
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_what_a_terminal_cannot_show_is_printed_as_a_question_mark(monkeypatch, encoding):
+    """On both streams, from all ways to print, in a closing message too; a stream of another kind is left alone."""
+
+    def talks():
+        print("θ 1")
+        typer.echo("Δ \udcff 2")
+        typer.echo("≥ \ud800 3", err=True)
+        raise CavedError("no model θ\udcff 4")
+
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in "oe"]
+    monkeypatch.setattr(sys, "stdout", streams[0])
+    monkeypatch.setattr(sys, "stderr", streams[1])
+    monkeypatch.setattr(cli, "_add_commands", lambda: None)
+    monkeypatch.setattr(cli, "app", talks)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    print(stop.value.code, file=sys.stderr)  # as Python does at the end
+    for stream, ends in zip(streams, ("12", "34"), strict=True):
+        stream.flush()
+        # typer writes UTF-8 to an ASCII stream, past its buffer
+        lines = stream.buffer.getvalue().decode(encoding, "replace").splitlines()
+        assert sorted(line[-1] for line in lines) == list(ends)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", None)
+    cli._print_anything()

@@ -1,6 +1,7 @@
 """Option probabilities against a plain forward pass, and what happens when a wrapper loses something."""
 
 import json
+import math
 import sys
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from lmms_eval_tasks.next_token import FirstToken, Rows, reading_next_token
 from lmms_eval_tasks.prompts import wording_of
 from lmms_eval_tasks.readout import read_response, receipt_of, to_response
 from lmms_eval_tasks.received_frames import describe
+from lmms_eval_tasks.sharing import Sharing
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.time_channel import SeenTime
 
@@ -293,3 +295,44 @@ def test_a_model_that_others_add_answers_ours_too(monkeypatch):
     assert found.__mro__[1] is module.Theirs and found.generate_until is not Qwen2_5_VL.generate_until
     assert models.get_model("theirs") is found
     assert models.get_model("scripted_observer").__module__.startswith("lmms_eval_tasks")
+
+
+@pytest.mark.parametrize("where", ["A", "x", "B"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_logits_that_are_not_finite_are_no_answer(tokenizer, where, value, dtype):
+    """What overflow in half precision leaves, at a letter or elsewhere: logged as JSON, counted as unparseable."""
+    wrapper = Wrapper(tokenizer)
+    wrapper.model = make_model(dtype)
+    whole = wrapper.model.forward
+
+    def forward(*args, **kwargs):
+        out = whole(*args, **kwargs)
+        out.logits[..., WORDS.index(where)] = value
+        return out
+
+    wrapper.model.forward = forward
+    options = wording_of({"e1_phrase": "a", "e2_phrase": "b", "named_order": "e1_first"}).options("AB")
+    for response in wrapped_models._generate_until(Wrapper, wrapper, requests()):
+        fields = json.loads(response, parse_constant=pytest.fail)
+        assert fields["option_probabilities"] is None and fields["option_mass"] is None
+        answer = read_response(response, options, "")
+        assert (answer.outcome, answer.rule) == ("unparseable", "the model's logits are not finite")
+        assert answer.option_probabilities is None and answer.option_mass is None
+
+
+def test_an_entry_that_a_model_rules_out_has_no_probability(tokenizer):
+    """Minus infinity at one letter is a probability of zero; at both it leaves nothing to choose from."""
+    minus = -math.inf
+    assert FirstToken({"A": minus, "B": -1.0}, "B", True, None, SeenTime()).option_probabilities() == {"A": 0, "B": 1}
+    assert FirstToken({"A": minus, "B": minus}, "x", True, None, SeenTime()).option_probabilities() is None
+
+
+def test_logits_that_are_not_finite_prove_nothing_of_sharing():
+    sharing, good, bad = Sharing(), torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, math.nan]])
+    sharing.check(bad, bad)
+    assert sharing.active and not sum(sharing.checked.values())
+    sharing.check(good, good)
+    assert sharing.active and sum(sharing.checked.values()) == 1
+    sharing.check(bad, good)
+    assert not sharing.active

@@ -541,7 +541,7 @@ def test_bad_schedules(budgets):
             call()
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan])
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, 10**400])
 def test_bad_thresholds(threshold):
     for call in (
         lambda: decide([0.1], (8,), threshold),
@@ -562,6 +562,61 @@ def test_bad_evidence_and_offsets():
         reverse_and_decide(lambda _: 0.5, uniform_frames([0]), offsets=2)
     with pytest.raises(ValueError, match="whole number from 1 on"):
         reverse_and_decide(lambda _: 0.5, lambda b, j: range(b), offsets=0)
+
+
+NO_NUMBERS = [None, "0.3", b"1", [], [1, 2], {}, object(), 1j, math.nan, math.inf, np.zeros(2), len]
+
+
+@pytest.mark.parametrize("name", ["budgets", "budget", "offsets", "threshold"])
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
+def test_no_argument_that_is_no_number_gets_past_its_name(name, value):
+    """Whatever is given for a number or a list of them, the message names the argument and what to give."""
+    given = {"budgets": [value]} if name == "budget" else {name: value}
+    calls = [lambda: reverse_and_decide(lambda _: 0.5, lambda b, j: range(b), **given)]
+    if name != "offsets":
+        calls.append(lambda: decide([0.1], **{"budgets": (8,), "threshold": 0.3, **given}))
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"^{name.rstrip('s')}s? (?s:.*)[:,] give"):
+            call()
+
+
+@pytest.mark.parametrize("budgets", [8, iter((8, 16)), (b for b in (8, 16)), [[8]], ["8"], np.array(8), {8: 1}.values])
+def test_budgets_that_are_no_list(budgets):
+    for call in (
+        lambda: decide([0.1], budgets, 0.3),
+        lambda: reverse_and_decide(lambda _: 0.5, lambda b, j: range(b), budgets),
+    ):
+        with pytest.raises(ValueError, match=r"^budgets (?s:.*): give a list of whole numbers of frames"):
+            call()
+
+
+def test_numbers_of_other_libraries_are_numbers():
+    decision = decide(np.array([0.1, 0.4]), np.array([8, 16]), np.float32(0.3))
+    assert decision == Decision("e1_first", 16, (0.1, 0.4), float(np.float32(0.3)))
+    assert reverse_and_decide(lambda _: 0.5, lambda b, j: range(b), [8.0], np.int64(2), np.array(0.3)).budget == 8
+
+
+@pytest.mark.parametrize("value", [v for v in NO_NUMBERS if not isinstance(v, list)])
+def test_evidence_that_is_no_number(value):
+    with pytest.raises(ValueError, match=r"^evidence at budget 8 is (?s:.*): .*give a number from -1 to 1"):
+        decide([value], (8,), 0.3)
+    with pytest.raises(ValueError, match="evidence"):
+        decide(value, (8,), 0.3)
+
+
+@pytest.mark.parametrize("frames", [None, 8, 0.5, np.zeros(()), object()])
+def test_a_sampler_that_gives_no_frames_is_an_error(frames):
+    with pytest.raises(ValueError, match=r"^frames_at\(8, 0\) gave .*: give a list of 8 frames"):
+        reverse_and_decide(lambda _: 0.5, lambda b, j: frames, (8,))
+
+
+def test_functions_are_functions_and_their_own_errors_stay():
+    with pytest.raises(ValueError, match=r"^score None: give a function"):
+        reverse_and_decide(None, lambda b, j: range(b))
+    with pytest.raises(ValueError, match=r"^frames_at 3: give a function"):
+        reverse_and_decide(lambda _: 0.5, 3)
+    with pytest.raises(TypeError, match="NoneType"):
+        reverse_and_decide(lambda _: 0.5, lambda b, j: (len(None) for _ in range(b)))
 
 
 @pytest.mark.parametrize(

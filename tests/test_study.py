@@ -1,8 +1,10 @@
 """From folders of logs to a report: what is refused, what is said, and that the fast reader reads what the slow one does."""
 
 import json
+import math
 import random
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -15,8 +17,8 @@ from metrics.report.assemble import build_report
 from metrics.report.gathered_warnings import RunWarning, gather_warnings
 from metrics.report.study import collect_study
 from metrics.sample_log import LogError, read_run
-from metrics.trial import Answer, Trial
-from metrics.trial_table import rows_to_table
+from metrics.trial import LARGEST, Answer, Trial
+from metrics.trial_table import NUMBER_COLUMNS, rows_to_table
 
 OTHER = {"e1_first": "e2_first", "e2_first": "e1_first"}
 
@@ -78,6 +80,19 @@ def test_the_fast_reader_reads_what_the_slow_one_does(tmp_path_factory, seed):
         (lambda f: f["answer"].update(option=None), "option"),
         (lambda f: f["answer"].update(option_probabilities={"A": 0.9, "B": 0.9}), "sum to 1"),
         (lambda f: f["answer"].update(option_probabilities={"A": 1.0}), "A and B"),
+        (lambda f: f["answer"].update(option_probabilities={"A": math.nan, "B": math.nan}), None),
+        (lambda f: f["answer"].update(option_probabilities={"A": math.inf, "B": 0.0}), None),
+        (lambda f: f["answer"].update(option_mass=math.nan), None),
+        (lambda f: f["answer"].update(option_probability_bound=-math.inf), None),
+        (lambda f: f["answer"].update(option_mass=10**400), None),
+        (lambda f: f.update(budget=70000), "<= 32767"),
+        (lambda f: f.update(budget=-1), ">= 0"),
+        (lambda f: f.update(budget="16"), "int"),
+        (lambda f: f.update(video_budget=2**15), "<= 32767"),
+        (lambda f: f.update(release_probes=2**31), "<= 2147483647"),
+        (lambda f: f.update(release_probes=10**30), None),
+        (lambda f: f.update(phase="offset", offset=2**15), "<= 32767"),
+        (lambda f: f.update(phase="offset", offset=-1), ">= 0"),
     ],
 )
 def test_damaged_lines_are_counted_by_both_readers(tmp_path, spoil, reason):
@@ -102,6 +117,34 @@ def test_several_trials_in_one_line_are_all_read(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     assert list(read_run(path).trials) == trials
     assert len(read_logged_run(path).table) == 144
+
+
+def test_the_largest_numbers_fit_their_columns(tmp_path):
+    largest = [Trial(**{**vars(t), **LARGEST}) for t in paper_trials("_reversal", reader, probes=1)]
+    table = read_logged_run(write_run(tmp_path, largest)).table
+    assert {name: int(table[name].iloc[0]) for name in LARGEST} == LARGEST
+    assert {name: np.iinfo(NUMBER_COLUMNS[name]).max for name in LARGEST} == LARGEST
+
+
+def test_sizes_may_be_written_as_floats(tmp_path):
+    sizes = ([448, 448], [448.0, 448.0], [448, 336.0], [448.5, 12345678])
+    trials = [Trial(**{**vars(t), "receipt": {"frames": 16, "order": None, "size_px": sizes[i % 4]}})
+              for i, t in enumerate(paper_trials("", reader))]  # fmt: skip
+    path = write_run(tmp_path, trials)
+    for table in (read_logged_run(path).table, rows_to_table(read_run(path).trials)):
+        assert list(table["received_size"][:4]) == [
+            "448 x 448 px", "448 x 448 px", "448 x 336 px", "448.5 x 12345678 px"
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("read", [read_run, read_logged_run])
+def test_a_log_of_several_tasks_is_refused(tmp_path, read):
+    path = write_run(tmp_path, paper_trials("_time", reader, probes=1) + paper_trials("", reader, probes=1))
+    told = (
+        r"samples.*\.jsonl holds trials of several tasks \(caved_or_convinced, caved_or_convinced_time\): split it.*run"
+    )
+    with pytest.raises(LogError, match=told):
+        read(path)
 
 
 @pytest.mark.parametrize(

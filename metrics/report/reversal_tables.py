@@ -13,7 +13,7 @@ from metrics.report.paper_tables import Published, missing_runs
 from metrics.report.published import published_sweep
 from metrics.report.report_table import Cell, Column, ReportTable, Row
 from metrics.reversal import THRESHOLD
-from metrics.reversal_log import reversal_readings
+from metrics.reversal_log import reversal_readings, threshold_of
 from metrics.reversal_readings import ReversalReadings, pool_readings
 from metrics.reversal_table import THRESHOLDS, ReversalResult, ThresholdResult, measure_reversal, reversal_warnings
 from metrics.reversal_threshold import SHARE, TunedReversal, tune_and_measure
@@ -67,7 +67,9 @@ def measure_reversals(
     pooled = {}
     for name, models in groups.items():
         some = [readings[model] for model in models if model in readings]
-        if len(some) > 1 and len({(r.budgets, r.offsets) for r in some}) == 1:
+        if len({(r.budgets, r.offsets) for r in some}) > 1:
+            warnings.append(RunWarning(name, REVERSAL, "models with different offsets are not pooled"))
+        elif len(some) > 1:
             pooled[f"{name} ({len(some)} models)"] = measure_reversal(
                 pool_readings(some), THRESHOLDS, resamples=resamples
             )
@@ -85,8 +87,9 @@ def reversal_table(measured: Measured, reversal: Reversal, published: Published 
     for model, result in reversal.results.items():
         at = result.at(THRESHOLD)
         values: dict[str, Estimate] = {
-            "accuracy_one_offset": result.one_offset[0].accuracy,
-            **{f"accuracy_k{one.budget}": one.accuracy for one in result.one_offset[1:]},
+            "accuracy_one_offset": result.always(8).accuracy,
+            "accuracy_k16": result.always(16).accuracy,
+            "accuracy_k32": result.always(32).accuracy,
             "mean_k_answered": at.budget_answered,
             "mean_k_all": at.budget_all,
             "coverage": at.coverage,
@@ -197,16 +200,23 @@ def adaptive_table(measured: Measured) -> ReportTable:
     names = {"mean_k_answered": "mean k, answered", "mean_k_all": "mean k, all", "coverage": "coverage",
              "accuracy": "accuracy"}  # fmt: skip
     rows = [
-        Row(model, {name: Cell(measured.get(model, ADAPTIVE, name)) for name in names})
+        Row(
+            model,
+            {"theta": Cell(text=f"{threshold_of(run.table):g}")}
+            | {name: Cell(measured.get(model, ADAPTIVE, name)) for name in names},
+        )
         for model in measured.study.models
-        if measured.study.run(model, ADAPTIVE) is not None
+        if (run := measured.study.run(model, ADAPTIVE)) is not None
     ]
     return ReportTable(
         name="reversal_adaptive",
         title="Reversal test, run adaptively",
         source="Algorithm 1",
         row_heading="model",
-        columns=tuple(Column(k, h, digits=1 if k.startswith("mean_k") else 2) for k, h in names.items()),
+        columns=(
+            Column("theta", "θ of the run"),
+            *(Column(k, h, digits=1 if k.startswith("mean_k") else 2) for k, h in names.items()),
+        ),
         rows=tuple(rows),
-        notes=("stops at each video as soon as it may answer",),
+        notes=("stopped at each video as soon as it might answer at its own θ; other θ cannot be decided afterwards",),
     )

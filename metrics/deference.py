@@ -191,6 +191,7 @@ def deference_warnings(result: Deference) -> list[str]:
         )
     if result.phase == "in_gap" and result.responses and not result.missing and not result.identical_twins:
         warnings.append(f"{name}: the twins are not identical views: run `caved verify` on the release")
-    if 0 < result.J0.probes < 30:
+    resampled = {getattr(result, name).method for name in MEASURES} & {"bootstrap", "point"}
+    if 0 < result.J0.probes < 30 and resampled:
         warnings.append(f"{name}: {result.J0.probes} probes; bootstrap intervals are too narrow below about 30")
     return warnings

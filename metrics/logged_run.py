@@ -6,6 +6,7 @@ into typed structures that hold only what a table needs; whatever does not fit t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,20 @@ from metrics.trial import LARGEST, LOG_VERSION
 from metrics.trial_table import rows_to_table
 
 _NAMES_A_CHECKPOINT = ("pretrained", "model", "model_version", "model_path", "model_name")
+_CHANGES_A_CHECKPOINT = frozenset(
+    {
+        "load_in_4bit",
+        "load_in_8bit",
+        "quantization",
+        "quantization_config",
+        "peft",
+        "lora",
+        "adapter",
+        "delta",
+        "revision",
+    }
+)
+_OF_HUB_CACHE = re.compile(r"models--([^/]+?)--([^/]+?)(?:/|$)")
 _ReleaseProbes: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST["release_probes"])]
 _Budget: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST["budget"])]
 _Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST["offset"])]
@@ -101,13 +116,28 @@ class LoggedRun:
     table: pd.DataFrame
     versions: tuple[tuple[str, str], ...]  # of packages, as far as the task noted them
     problems: tuple[str, ...]
+    named: bool = False  # the name was chosen by the user
+
+    @property
+    def checkpoint(self) -> str:
+        """The checkpoint as the arguments name it; empty if none is named, or others change what it is."""
+        arguments = _arguments(self.model_args)
+        if _CHANGES_A_CHECKPOINT & set(arguments):
+            return ""
+        return next((arguments[name] for name in _NAMES_A_CHECKPOINT if arguments.get(name, "").strip("/")), "")
+
+
+def _arguments(model_args: str) -> dict[str, str]:
+    return {name.strip(): value for name, _, value in (p.partition("=") for p in model_args.split(",") if "=" in p)}
 
 
 def model_label(model_id: str, model_args: str) -> str:
     """What to call a model: its checkpoint's name, or the model with all its arguments if none is named."""
-    arguments = dict(part.split("=", 1) for part in model_args.split(",") if "=" in part)
+    arguments = _arguments(model_args)
     for name in _NAMES_A_CHECKPOINT:
         if arguments.get(name, "").strip("/"):
+            if cached := _OF_HUB_CACHE.search(arguments[name]):
+                return f"{cached[1]}/{cached[2]}"
             return "/".join(arguments[name].rstrip("/").split("/")[-2:])
     return f"{model_id} ({model_args})" if model_args else model_id
 

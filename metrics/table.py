@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from metrics.deference import MEASURES, PHASES, Deference, deference_warnings, measure_deference
 from metrics.intervals import LEVEL, RESAMPLES, SEED, Estimate
 from metrics.paper_measures import is_main_task, paper_measures
+from metrics.readouts import readout_of
 from metrics.reversal_log import threshold_of
 from metrics.sample_log import Run
 from metrics.task_warnings import task_warnings
@@ -51,9 +52,10 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
     """The table of one run with a heading, how to read it, and its warnings first.
 
     Raises:
-        ValueError: if the run mixes releases or budgets.
+        ValueError: if the run mixes releases, budgets or readouts.
     """
     table = table_of(run.trials)
+    readout_of(table)
     if is_main_task(run.task):
         results = [measure_deference(table, phase) for phase in PHASES]
         rows = deference_rows(results, expected)

@@ -12,7 +12,7 @@ from metrics.intervals import NOTHING
 from metrics.paper_measures import TASK
 from metrics.reversal_log import missing_trials, reversal_readings, threshold_of
 from metrics.reversal_table import measure_reversal, reversal_warnings
-from metrics.trial_table import Trials, chosen, table_of
+from metrics.trial_table import UNKNOWN, Trials, chosen, table_of
 
 TWINS, LETTERS = 2, 2  # of each question
 
@@ -78,6 +78,19 @@ def _reversal_warnings(table: pd.DataFrame, threshold: float, adaptive: bool) ->
         yield f"{lost / len(table):.1%} of {len(table)} responses could not be parsed; read some of them in the sample log"
 
 
+def _receipt_warnings(table: pd.DataFrame) -> list[str]:
+    """What reached the model against what the trials show; a run stops on it, so it should never be seen here."""
+    told = table[~table["received_frames"].isin(["", UNKNOWN]).to_numpy()]
+    other = (told["received_frames"].astype(str) != told["budget"].astype(str)) | (told["received_order"] != "as shown")
+    if not other.any():
+        return []
+    first = told[other.to_numpy()].iloc[0]
+    return [
+        f"in {int(other.sum())} of {len(told)} trials the receipt is of other frames than the trial shows, such as "
+        f"{first['received_frames']} frames, {first['received_order']}, for k = {first['budget']}: do not use these numbers"
+    ]
+
+
 def task_warnings(task: str, trials: Trials, threshold: float | None = None) -> list[str]:
     """Warnings on the trials of one task of one run, each naming its cell; every one of them once.
 
@@ -94,5 +107,5 @@ def task_warnings(task: str, trials: Trials, threshold: float | None = None) -> 
         return ["no trial of it could be put to this model"]
     if task in _REVERSAL:
         theta = threshold_of(table) if threshold is None else threshold
-        return list(dict.fromkeys(_reversal_warnings(table, theta, _REVERSAL[task])))
-    return list(dict.fromkeys(_claim_warnings(task, table)))
+        return list(dict.fromkeys([*_receipt_warnings(table), *_reversal_warnings(table, theta, _REVERSAL[task])]))
+    return list(dict.fromkeys([*_receipt_warnings(table), *_claim_warnings(task, table)]))

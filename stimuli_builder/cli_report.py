@@ -62,11 +62,12 @@ def report(
         return
     try:
         target = check_target(out)
+        given = None if release is None else open_release(release)
         study = _read(logs, _names(name or []))
         runs = len(study.runs) + len(study.models)
         with tqdm(total=runs, desc="measuring", unit=" run") as bar:
             finished = build_report(study, published, resamples, _workers(logs), bar.update)
-        finished = _with_sheets(finished, study, release, sheets)
+        finished = _with_sheets(finished, study, given, sheets)
         write_report(finished, target)
     except ReportError as error:
         raise CavedError(str(error)) from error
@@ -96,6 +97,8 @@ def _names(given: Sequence[str]) -> dict[Path, str]:
             raise CavedError(f"--name {text}: write PATH=NAME, such as logs/a=InternVL3-8B")
         if not Path(path).exists():
             raise CavedError(f"--name {text}: {path} does not exist; give a folder or file of logs")
+        if Path(path).resolve() in names:
+            raise CavedError(f"--name {text}: {path} has a name already; give each place one")
         names[Path(path).resolve()] = called.strip()
     return names
 
@@ -104,7 +107,7 @@ def _called(run: LoggedRun, names: Mapping[Path, str]) -> LoggedRun:
     """The run under the name that was given for the nearest place above it."""
     for place in (run.path.resolve(), *run.path.resolve().parents):
         if place in names:
-            return replace(run, model=names[place])
+            return replace(run, model=names[place], named=True)
     return run
 
 
@@ -121,23 +124,24 @@ def _workers(logs: Sequence[Path]) -> int:
     return (os.cpu_count() or 1) if size > _WORTH_PROCESSES_BYTES else 1
 
 
-def _release_of(study: Study, named: Path | None) -> tuple[Release | None, str]:
+def _release_of(study: Study, given: Release | None) -> tuple[Release | None, str]:
     """The release that was evaluated, if it is at hand, else why it is not."""
-    if named is not None:
-        found: Release | None = open_release(named)
-    elif os.environ.get(VARIABLE):
-        found = find_release()
-    else:
-        found = built_default()
-    if found is not None and found.info.digest == study.release:
-        return found, ""
-    if named is not None and found is not None:
+    if given is not None and given.info.digest != study.release:
         raise CavedError(
-            f"--release {named} has digest {found.info.digest[:16]}, the runs are of {study.release[:16]}: give the "
+            f"--release {given.folder} has digest {given.info.digest[:16]}, the runs are of {study.release[:16]}: give the "
             "release that was evaluated, or leave it out"
         )
+    found, why = given, "not at hand"
+    if found is None:
+        try:
+            found = find_release() if os.environ.get(VARIABLE) else built_default()
+        except CavedError as error:
+            why = f"not at hand ({error})"
+    if found is not None and found.info.digest == study.release:
+        return found, ""
     return None, (
-        f"no contact sheets of flipped probes: the release {study.release[:16]} is not at hand: `caved report LOGS --out DIR --release FOLDER`"
+        f"no contact sheets of flipped probes: the release {study.release[:16]} is {why}: `caved report LOGS --out DIR "
+        "--release FOLDER`"
     )
 
 
@@ -156,11 +160,11 @@ def _caption(flip: Flip) -> str:
     )
 
 
-def _with_sheets(report: Report, study: Study, named: Path | None, count: int) -> Report:
+def _with_sheets(report: Report, study: Study, given: Release | None, count: int) -> Report:
     """The report with contact sheets of the probes on which each model flipped most."""
     if count == 0:
         return report
-    release, reason = _release_of(study, named)
+    release, reason = _release_of(study, given)
     if release is None:
         return replace(report, missing=(*report.missing, reason))
     chosen: list[tuple[str, Flip]] = []

@@ -30,13 +30,19 @@ def logs(tmp_path):
     return tmp_path
 
 
-def test_two_settings_of_one_checkpoint_are_told_apart_by_name(logs, monkeypatch, capsys):
+def test_two_settings_of_one_checkpoint_are_told_apart_by_name(logs, monkeypatch):
     assert report(monkeypatch, logs / "a", logs / "b", "--out", logs / "one", "--resamples", 200) == 0
-    assert read_report(logs / "one").verdicts[0].model == "a/b"
-    assert "2 runs of caved_or_convinced; the newest" in capsys.readouterr().err
+    assert [v.model for v in read_report(logs / "one").verdicts] == [
+        "some_wrapper dtype=float32,pretrained=a/b", "some_wrapper dtype=int8,pretrained=a/b"
+    ]  # fmt: skip
     names = ("--name", f"{logs}/a=whole", "--name", f"{logs / 'b'}=small")
     assert report(monkeypatch, logs, *names, "--out", logs / "two", "--resamples", 200) == 0
     assert [v.model for v in read_report(logs / "two").verdicts] == ["small", "whole"]
+
+
+def test_two_names_for_one_place_are_refused(logs, monkeypatch):
+    names = ("--name", f"{logs}/a=one", "--name", f"{logs}/a=two")
+    assert "has a name already" in report(monkeypatch, logs, *names, "--out", logs / "out")
 
 
 @pytest.mark.parametrize("name", ["x", "=y", "nowhere=y", "a="])
@@ -66,6 +72,9 @@ def test_contact_sheets_of_the_probes_that_flipped(release: Release, tmp_path, m
     sheets = read_report(tmp_path / "out").sheets
     assert len(sheets) == 3 and all(sheet.png.startswith(b"\x89PNG") for sheet in sheets)
     assert "0.90 without a claim and 0.10 under a strong false claim" in sheets[0].caption
+    monkeypatch.setenv("CAVED_RELEASE", str(tmp_path / "nowhere"))
+    assert report(monkeypatch, *arguments) == 0
+    assert any("nowhere" in line for line in read_report(tmp_path / "out").missing)
     monkeypatch.delenv("CAVED_RELEASE", raising=False)
     assert report(monkeypatch, *arguments) == 0
     finished = read_report(tmp_path / "out")

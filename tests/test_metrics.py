@@ -227,10 +227,15 @@ def test_little_mass_on_the_letters_is_warned_about():
     assert measure_deference(make_trials(lambda t: says(t, "e1_first")), "on_grid", resamples=0).option_mass is None
 
 
-def test_few_probes_are_warned_about():
-    few, many = (measure_deference(make_trials(lambda t: says(t, t.shown_order), probes=n), "on_grid") for n in (8, 32))
+def test_few_probes_are_warned_about_where_an_interval_is_resampled():
+    def mixed(t):
+        return says(t, t.shown_order if random.Random(f"{t.view}{t.claim}").random() < 0.6 else OTHER[t.shown_order])
+
+    few, many = (measure_deference(make_trials(mixed, probes=n), "on_grid", resamples=0) for n in (8, 32))
     assert any("too narrow" in w for w in deference_warnings(few))
     assert deference_warnings(many) == []
+    exact = measure_deference(make_trials(lambda t: says(t, t.shown_order), probes=8), "on_grid")
+    assert {exact.S.method, exact.J.method} == {"exact"} and deference_warnings(exact) == []
 
 
 def test_padding_is_never_counted():

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -310,7 +311,101 @@ def test_many_warnings_of_a_kind_are_one_line():
     ties = [warn("a", f"_k{k}", f"on-grid: in {k}.5% of readings the two cancel") for k in (8, 16, 32)]
     other = [warn("b", "", "on-grid: in 9.5% of readings the two cancel"), warn("a", "", "3 videos are missing")]
     assert gather_warnings([*ties, *other]) == [
-        "a, 3 times (k8, k16, k32); the first is caved_or_convinced_k8, on-grid: in 8.5% of readings the two cancel",
+        "a, 3 times (k8, k16, k32); the worst is caved_or_convinced_k32, on-grid: in 32.5% of readings the two cancel",
         "b, caved_or_convinced: on-grid: in 9.5% of readings the two cancel",
         "a, caved_or_convinced: 3 videos are missing",
     ]
+
+
+def test_a_task_without_a_single_answer_goes_with_any_readout(tmp_path):
+    write_run(tmp_path, paper_trials("", reader))
+    write_run(tmp_path, paper_trials("_mild", lambda t: Answer("unparseable")))
+    study = study_of(tmp_path)
+    assert study.readout == "option probabilities" and len(study.runs) == 2
+
+
+def test_published_numbers_belong_to_a_checkpoint_not_to_a_name(tmp_path):
+    """A chosen name, four bits or an adapter make no model of the paper; a copy in the Hub's cache does."""
+    ways = {
+        "a": "pretrained=Qwen/Qwen2.5-VL-7B-Instruct",
+        "b": "pretrained=Qwen/Qwen2.5-VL-7B-Instruct,load_in_4bit=True",
+        "c": "pretrained=x/models--Qwen--Qwen2.5-VL-7B-Instruct/snapshots/0123",
+        "d": "pretrained=someone/else",
+    }
+    for name, way in ways.items():
+        write_run(tmp_path / name, paper_trials("", reader), way)
+    runs = [replace(run, model=run.path.parent.name, named=True) for run in read_logged_runs([tmp_path])]
+    runs = [replace(run, model="Qwen2.5-VL-7B") if run.model == "d" else run for run in runs]
+    report = build_report(collect_study(runs), with_published=True, resamples=200)
+    said = {row.label: row.cells["k16_on_grid_J0"].published for row in table(report, "main").rows}
+    assert said == {"a": 0.04, "b": None, "c": 0.04, "Qwen2.5-VL-7B": None}
+
+
+def test_equivalence_is_said_of_the_adjusted_p_value(tmp_path):
+    """Six models, each shown alone at 5 % and none of them after Holm's adjustment."""
+
+    def gap(t):
+        if t.phase == "on_grid" or t.claim == "none":
+            return confident(t, 0.9 if t.shown_order == "e1_first" else 0.1)
+        order = t.claimed_order
+        if int(t.probe[1:]) < 11 and not t.claim_is_true:  # of 300 probes: J = 0.037, and not the same view
+            order = OTHER[order]
+        return confident(t, 0.9 if order == "e1_first" else 0.1)
+
+    trials = [replace(t, view=f"{t.view}{t.twin}") for t in paper_trials("", gap, probes=100)]
+    for i in range(2):
+        write_run(tmp_path / str(i), trials, f"pretrained=a/m{i}")
+    report = build_report(study_of(tmp_path), resamples=200)
+    for row in table(report, "tests").rows:
+        shown = row.cells["in_gap_J"]
+        assert (shown.text == "equivalent") == (shown.p_value < 0.05)
+    assert "in-gap 2" in " ".join(table(report, "tests").notes)
+
+
+def test_an_adaptive_run_is_reported_at_its_own_threshold(tmp_path):
+    def half(t):
+        shown = t.shown_order if t.direction == "forward" else OTHER[t.shown_order]
+        return confident(t, 0.7 if shown == "e1_first" else 0.3)  # R = 0.4
+
+    for name, theta, order in (("a", 0.3, 8), ("b", 0.5, None)):
+        trials = [
+            replace(t, task="caved_or_convinced_reversal_adaptive", threshold=theta, release_offsets=3)
+            for t in paper_trials("_reversal", half)
+            if order is None or t.budget == order
+        ]
+        write_run(tmp_path / name, trials, f"pretrained=a/{name}")
+    report = build_report(study_of(tmp_path), resamples=200)
+    rows = {row.label: row.cells for row in table(report, "reversal_adaptive").rows}
+    assert [rows[m]["theta"].text for m in ("a/a", "a/b")] == ["0.3", "0.5"]
+    assert [rows[m]["coverage"].estimate.value for m in ("a/a", "a/b")] == [1.0, 0.0]
+    assert rows["a/b"]["mean_k_all"].estimate.value == 32.0
+
+
+@pytest.mark.parametrize("lost", [{"budget": 8}, {"budget": 32}, {"offset": 2}])
+def test_a_reversal_log_without_a_budget_or_an_offset_is_no_shorter_test(tmp_path, lost):
+    def reads(t):
+        shown = t.shown_order if t.direction == "forward" else OTHER[t.shown_order]
+        return confident(t, 0.6 if shown == "e1_first" else 0.4)  # R = 0.2: goes to the end
+
+    (name, value) = next(iter(lost.items()))
+    trials = [replace(t, release_offsets=3) for t in paper_trials("_reversal", reads) if getattr(t, name) != value]
+    write_run(tmp_path, trials)
+    report = build_report(study_of(tmp_path), resamples=200)
+    cells = {row.label: row.cells for row in table(report, "reversal").rows}["someone/model-7B"]
+    assert cells["coverage"].estimate.method == "none" and cells["mean_k_all"].estimate.method == "none"
+    assert (cells["accuracy_one_offset"].estimate.method == "none") == (lost == {"budget": 8})
+    assert any("trials in all" in w for w in report.warnings)
+
+
+def test_a_receipt_of_other_frames_is_a_warning(tmp_path):
+    receipt = {"frames": 8, "order": "as shown", "size_px": [448, 448], "digest": "x", "time": {}}
+    write_run(tmp_path, [replace(t, receipt=receipt) for t in paper_trials("", reader)])
+    assert any("do not use these numbers" in w for w in build_report(study_of(tmp_path), resamples=200).warnings)
+
+
+def test_mixed_readouts_have_no_text_table_either(tmp_path):
+    from metrics.table import describe_run
+
+    mixed = paper_trials("", lambda t: reader(t) if t.twin == "+" else says(t, t.shown_order))
+    with pytest.raises(ValueError, match="both option probabilities"):
+        describe_run(read_run(write_run(tmp_path, mixed)))

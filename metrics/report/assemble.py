@@ -87,7 +87,11 @@ def _tables(measured: Measured, reversal: Reversal, with_published: bool) -> lis
     tables = paper_tables(measured, published if with_published else None)
     tables.append(significance_table(measured))
     if reversal.results:
-        said = (lambda model, key: published("reversal", model, key)) if with_published else None
+        said = (
+            (lambda model, key: published("reversal", measured.study.checkpoint(model), key))
+            if with_published
+            else None
+        )
         tables.append(reversal_table(measured, reversal, said))
         tables.append(sweep_table(measured, reversal, with_published))
         tables.append(tuned_table(measured, reversal))

@@ -50,8 +50,8 @@ def draw_figures(measured: Measured, reversal: Reversal, with_published: bool) -
             m,
             _by_budget(measured, m, "J0"),
             _by_budget(measured, m, "J"),
-            published_dilution(m, "J0") if with_published else {},
-            published_dilution(m, "J") if with_published else {},
+            published_dilution(measured.study.checkpoint(m), "J0") if with_published else {},
+            published_dilution(measured.study.checkpoint(m), "J") if with_published else {},
         )
         for m in models
     ]

@@ -28,6 +28,12 @@ class RunWarning:
         """The same for warnings of one model that differ in their cell and their numbers only."""
         return self.model, _NUMBERS.sub("#", self.text.split(": ", 1)[-1])
 
+    @property
+    def size(self) -> float:
+        """The first number of what it says: the larger, the worse."""
+        found = _NUMBERS.search(self.text.split(": ", 1)[-1])
+        return float(found[0].replace(",", "").rstrip(".")) if found else 0.0
+
 
 def gather_warnings(warnings: Iterable[RunWarning]) -> list[str]:
     """One line for each warning, or for all warnings of a kind where there are more than two of it."""
@@ -39,7 +45,7 @@ def gather_warnings(warnings: Iterable[RunWarning]) -> list[str]:
         if len(alike) <= _AT_MOST:
             lines += [str(warning) for warning in alike]
             continue
-        first = alike[0]
+        worst = max(alike, key=lambda warning: warning.size)
         tasks = dict.fromkeys(warning.task.removeprefix(f"{TASK}_") for warning in alike)
-        lines.append(f"{first.model}, {len(alike)} times ({', '.join(tasks)}); the first is {first.task}, {first.text}")
+        lines.append(f"{worst.model}, {len(alike)} times ({', '.join(tasks)}); the worst is {worst.task}, {worst.text}")
     return lines

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from metrics.deference import PHASES
 from metrics.paper_measures import TASK, TIMES
+from metrics.readouts import PROBABILITIES
 from metrics.report.measured import Measured
 from metrics.report.report_table import Cell, Column, ReportTable, Row
-from metrics.report.study import PROBABILITIES
 
 BUDGETS = (8, 16, 24, 32, 48, 64)
 Published = Callable[[str, str], float | None]  # of a model and a column key
@@ -164,11 +164,11 @@ def paper_tables(measured: Measured, published: Callable[[str, str, str], float 
 
     Args:
         measured: the numbers.
-        published: the paper's value by table, model and column key; None to leave it out.
+        published: the paper's value by table, checkpoint and column key; None to leave it out.
     """
 
     def said(table: str) -> Published | None:
-        return None if published is None else lambda model, key: published(table, model, key)
+        return None if published is None else lambda model, key: published(table, measured.study.checkpoint(model), key)
 
     tables = [
         rate_table(

@@ -128,6 +128,12 @@ def published_dilution(model: str, measure: Literal["J0", "J"]) -> dict[int, flo
     return {k: float(v) for k, v in sorted(values.items()) if v is not None}
 
 
+def paper_readers(can_read: bool) -> frozenset[str]:
+    """The models of the paper that read the order, or that cannot (Table 1, on-grid J0 at k = 16)."""
+    rows = _results()["main"]
+    return frozenset(m for m in paper_models() if (rows[m]["k16"]["on_grid"]["J0"] > 0.1) == can_read)
+
+
 def published_sweep(group: Literal["can_read_order", "cannot_read_order"]) -> dict[float, dict[str, float]]:
     """The reversal test by threshold θ: coverage, accuracy and, for readers, mean k (Table 8)."""
     sweep = _results()["reversal_theta_sweep"][group]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from metrics.intervals import RESAMPLES, Estimate
 from metrics.paper_measures import TASK
 from metrics.report.gathered_warnings import RunWarning
 from metrics.report.measured import Measured
 from metrics.report.paper_tables import Published, missing_runs
-from metrics.report.published import published_sweep
+from metrics.report.published import paper_model, paper_readers, published_sweep
 from metrics.report.report_table import Cell, Column, ReportTable, Row
 from metrics.reversal import THRESHOLD
 from metrics.reversal_log import reversal_readings, threshold_of
@@ -21,6 +22,8 @@ from metrics.reversal_threshold import SHARE, TunedReversal, tune_and_measure
 REVERSAL, ADAPTIVE = f"{TASK}_reversal", f"{TASK}_reversal_adaptive"
 TARGETS = (("accuracy", 0.95), ("coverage", 0.67))
 TUNING_SEED = 0
+Group = Literal["can_read_order", "cannot_read_order"]
+_PAPER_GROUPS: dict[Group, bool] = {"can_read_order": True, "cannot_read_order": False}
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Reversal:
 
     results: Mapping[str, ReversalResult]  # by model
     groups: Mapping[str, ReversalResult]  # models that read the order, and that cannot, pooled
+    of_the_paper: Mapping[str, Group]  # groups that hold just the paper's models
     tuned: Mapping[tuple[str, str], TunedReversal]  # by model and target
     warnings: tuple[RunWarning, ...]
 
@@ -64,16 +68,20 @@ def measure_reversals(
             except ValueError as error:
                 warnings.append(RunWarning(model, REVERSAL, f"no θ chosen for a target {target}: {error}"))
         progress(1)
-    pooled = {}
+    pooled: dict[str, ReversalResult] = {}
+    of_the_paper: dict[str, Group] = {}
     for name, models in groups.items():
         some = [readings[model] for model in models if model in readings]
         if len({(r.budgets, r.offsets) for r in some}) > 1:
             warnings.append(RunWarning(name, REVERSAL, "models with different offsets are not pooled"))
         elif len(some) > 1:
-            pooled[f"{name} ({len(some)} models)"] = measure_reversal(
-                pool_readings(some), THRESHOLDS, resamples=resamples
-            )
-    return Reversal(results, pooled, tuned, tuple(warnings))
+            label = f"{name} ({len(some)} models)"
+            pooled[label] = measure_reversal(pool_readings(some), THRESHOLDS, resamples=resamples)
+            theirs = {paper_model(measured.study.checkpoint(model)) for model in models if model in readings}
+            for group, can_read in _PAPER_GROUPS.items():
+                if theirs == paper_readers(can_read):
+                    of_the_paper[label] = group
+    return Reversal(results, pooled, of_the_paper, tuned, tuple(warnings))
 
 
 def _offsets(reversal: Reversal) -> str:
@@ -146,8 +154,8 @@ def sweep_table(measured: Measured, reversal: Reversal, with_published: bool) ->
     rows = []
     for label, result in [*reversal.groups.items(), *reversal.results.items()]:
         said = {}
-        if with_published and label in reversal.groups:
-            said = published_sweep("cannot_read_order" if label.startswith("cannot") else "can_read_order")
+        if with_published and label in reversal.of_the_paper:
+            said = published_sweep(reversal.of_the_paper[label])
         for at in result.thresholds:
             cells = _sweep_cells(at)
             for ours, theirs in (("coverage", "coverage"), ("accuracy", "accuracy"), ("mean_k_answered", "mean_k")):

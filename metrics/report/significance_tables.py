@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from metrics.attribution import measure_attribution
-from metrics.equivalence import MARGIN, Equivalence, two_one_sided
+from metrics.equivalence import ALPHA, MARGIN, Equivalence, two_one_sided
 from metrics.intervals import Array, Estimate
 from metrics.multiplicity import holm
 from metrics.paired_tests import PairedTest, mcnemar_exact
@@ -38,9 +38,11 @@ def _paired_cell(test: PairedTest | None, adjusted: float | None) -> Cell:
 def _equivalence_cell(result: Equivalence | None, adjusted: float | None) -> Cell:
     if result is None:
         return Cell(text="not measured")
-    words = {True: "equivalent", False: "not shown", None: "no decision"}[result.equivalent]
     if result.method == "identical by construction":
         return Cell(text="identical by construction", note=f"{result.probes} probes")
+    words = "no decision"
+    if result.equivalent is not None and adjusted is not None:
+        words = "equivalent" if result.equivalent and adjusted < ALPHA else "not shown"
     estimate = Estimate(result.gap, result.low, result.high, result.probes, "point")
     detail = f", gap {estimate}" if not np.isnan(result.low) else ""
     return Cell(text=words, p_value=adjusted, note=f"{result.method}{detail}")
@@ -67,6 +69,12 @@ def _power_cells(gap: Array) -> dict[str, Cell]:
 
 def _adjusted(tests: Sequence[PairedTest | Equivalence | None]) -> list[float | None]:
     return holm([None if test is None else test.p_value for test in tests])
+
+
+def _made(adjusted: Mapping[str, Sequence[float | None]]) -> str:
+    names = {"S": "false claims", "C": "true claims", "events": "order read", "zero": "in-gap"}
+    counts = {key: sum(p is not None and not np.isnan(p) for p in ps) for key, ps in adjusted.items()}
+    return ", ".join(f"{names[key]} {count}" for key, count in counts.items())
 
 
 def significance_table(measured: Measured) -> ReportTable:
@@ -118,9 +126,7 @@ def significance_table(measured: Measured) -> ReportTable:
         notes=(
             "counts of probes that differ; p by the exact McNemar test, which is the exact sign test over probes where both "
             "twins of a probe count",
-            f"p-values are adjusted by Holm over the {len(rows)} models of each column"
-            if len(rows) > 1
-            else "one model: p-values are not adjusted",
+            "p-values are adjusted by Holm over the tests that were made in a column: " + _made(adjusted),
             "power of the exact sign test of J = 0, for the share of probes whose answers differ here",
         ),
         missing=missing_runs(measured, [TASK, ATTRIBUTION]),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metrics.logged_run import LoggedRun
 from metrics.paper_measures import TASK
+from metrics.readouts import TEXT, readout_of
 from metrics.sample_log import LogError
 
-PROBABILITIES, TEXT = "option probabilities", "text"
 TIME_TASK = f"{TASK}_time"
 _PACKAGE = "caved-or-convinced"
 
@@ -29,6 +29,11 @@ class Study:
     readout: str
     problems: tuple[str, ...]
 
+    def checkpoint(self, model: str) -> str:
+        """The checkpoint behind a model as its arguments name it; empty if they name several, or change it."""
+        named = {run.checkpoint for (name, _), run in self.runs.items() if name == model}
+        return named.pop() if len(named) == 1 else ""
+
     def run(self, model: str, task: str) -> LoggedRun | None:
         """The run of a task by a model, if it was logged."""
         return self.runs.get((model, task))
@@ -38,22 +43,11 @@ class Study:
         return tuple(sorted({task for _, task in self.runs}))
 
 
-def readout_of(run: LoggedRun) -> str:
-    """Whether a run's answers are option probabilities or text.
-
-    Raises:
-        LogError: if some of its answers are one and some the other: their rates do not mean the same.
-    """
-    answered = run.table["e1"].notna() & (run.table["abstained"] == 0)
-    given = run.table.loc[answered, "has_probabilities"]
-    if given.all():
-        return PROBABILITIES if len(given) else TEXT
-    if given.any():
-        raise LogError(
-            f"{run.path} holds both option probabilities ({int(given.sum())} trials) and texts ({int((~given).sum())}): "
-            "run it again with one readout (CAVED_READOUT)"
-        )
-    return TEXT
+def _readout_of(run: LoggedRun) -> str | None:
+    try:
+        return readout_of(run.table)
+    except ValueError as error:
+        raise LogError(f"{run.path}: {error}") from error
 
 
 def _refuse_mixing(runs: Sequence[LoggedRun], what: str, values: Mapping[str, list[LoggedRun]], remedy: str) -> None:
@@ -81,7 +75,7 @@ def _newest(runs: Sequence[LoggedRun]) -> tuple[dict[tuple[str, str], LoggedRun]
         if len(some) > 1:
             problems.append(
                 f"{model}: {len(some)} runs of {task}; the newest is reported ({newest.path.name}). Give the folder of "
-                "one run to report another"
+                "one run to report another, or tell them apart with --name PATH=NAME"
             )
     return chosen, problems
 
@@ -93,11 +87,23 @@ def _by_model_and_task(runs: Iterable[LoggedRun]) -> dict[tuple[str, str], list[
     return groups
 
 
+def _way(run: LoggedRun) -> str:
+    """How a run was made, whatever the order in which its arguments were typed."""
+    return f"{run.model_id} {','.join(sorted(run.model_args.split(',')))}".strip()
+
+
+def _told_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+    """Runs of one task under one name but with different arguments get names of their own: they may be two models."""
+    groups = _by_model_and_task(runs).items()
+    several = {model for (model, _), some in groups if len({_way(run) for run in some}) > 1}
+    return [replace(run, model=_way(run)) if run.model in several and not run.named else run for run in runs]
+
+
 def _other_arguments(chosen: Mapping[tuple[str, str], LoggedRun]) -> list[str]:
     """Models whose tasks ran under different ids or arguments: perhaps they are not the same model."""
     problems = []
     for model in sorted({model for model, _ in chosen}):
-        ways = sorted({f"{r.model_id} {r.model_args}".strip() for (m, _), r in chosen.items() if m == model})
+        ways = sorted({_way(r) for (m, _), r in chosen.items() if m == model})
         if len(ways) > 1:
             problems.append(f"{model} ran with different arguments in different tasks: {' | '.join(ways)}")
     return problems
@@ -131,9 +137,10 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
         runs, "releases", _by(runs, [found[0] for found in releases]),
         "report the runs of one release at a time, with an --out of its own for each",
     )  # fmt: skip
-    readouts = [readout_of(run) for run in runs]
+    read = [(run, kind) for run in runs if (kind := _readout_of(run)) is not None]
+    answered = [run for run, _ in read]
     _refuse_mixing(
-        runs, "readouts", _by(runs, readouts),
+        answered, "readouts", _by(answered, [kind for _, kind in read]),
         "report them apart, or run all with the same readout (CAVED_READOUT=text works for every model)",
     )  # fmt: skip
     timed = [run for run in runs if run.task != TIME_TASK]
@@ -141,7 +148,7 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
         timed, "settings of frame times", _by(timed, [_times_of(run) for run in timed]),
         f"report them apart; {TIME_TASK} compares the settings within one run",
     )  # fmt: skip
-    chosen, problems = _newest(runs)
+    chosen, problems = _newest(_told_apart(runs))
     bounded = sorted(
         {run.model for run in chosen.values() if float(np.nan_to_num(run.table["probability_bound"].max())) > 0}
     )
@@ -154,7 +161,7 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
         models=tuple(sorted({run.model for run in chosen.values()}, key=str.lower)),
         runs=chosen,
         release=releases[0][0],
-        readout=readouts[0],
+        readout=read[0][1] if read else TEXT,
         problems=(
             *(p for run in chosen.values() for p in run.problems),
             *problems,

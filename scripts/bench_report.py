@@ -3,7 +3,7 @@
 Writes sample logs of the size and shape that the harness writes (about 1.5 million trials, 4 GB), with answers drawn
 at random, runs the command on them and prints seconds and peak memory.
 
-    python scripts/bench_report.py --folder /tmp/bench [--probes 550] [--models 9]
+    python scripts/bench_report.py --folder bench_output [--probes 550] [--models 9]
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from observer_simulation import Simulation, random_draws
+from reversal_observer import Tendencies
+from reversal_observer import expected_reversal as enumerated
 from scipy.stats import norm
 
 from lmms_eval_tasks.expected_cells import TASKS, expected_cells, expected_measures
 from lmms_eval_tasks.expected_deference import expected_deference, sight_of
 from lmms_eval_tasks.expected_reversal import expected_one_offset, expected_reversal
 from lmms_eval_tasks.observer_policy import ObserverPolicy
-from metrics.reversal_observer import Tendencies
-from metrics.reversal_observer import expected_reversal as enumerated
 from stimuli_builder.build import build_release
 from stimuli_builder.draws import draw_fraction
 from stimuli_builder.release import Release
@@ -153,7 +153,7 @@ def test_identical_looks_share_their_draw(paper_release):
 
 
 def test_the_reversal_test_agrees_with_the_enumeration_of_a_simpler_observer(paper_release):
-    """`metrics.reversal_observer` enumerates an observer that reads, guesses or answers by letter, without positions."""
+    """`reversal_observer` enumerates an observer that reads, guesses or answers by letter, without positions."""
     probes = paper_release.probes("reversal")
     policy = ObserverPolicy(reading=0.8, order_prior=0.7, letter_bias=0.2, confidence=0.8)
     videos = [(stored, twin) for stored in probes for twin in "+-"]

@@ -173,7 +173,7 @@ def test_what_the_paper_does_not_print_is_nothing(table, column):
         ("/data/models/Qwen2.5-VL-7B-Instruct/", "Qwen2.5-VL-7B"),
         ("./Molmo2-8B", "Molmo2-8B"),
         ("C:\\models\\InternVL3-8B-hf", "InternVL3-8B"),
-        ("/root/.cache/hub/models--OpenGVLab--InternVL3_5-8B-HF/snapshots/0a1b", "InternVL3.5-8B"),
+        ("/home/someone/.cache/hub/models--OpenGVLab--InternVL3_5-8B-HF/snapshots/0a1b", "InternVL3.5-8B"),
         *((model, model) for model in MODELS),
     ],
 )

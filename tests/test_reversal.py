@@ -13,10 +13,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from reversal_observer import Tendencies, expected_reversal
 
 from metrics.intervals import estimate, mean_over_probes
 from metrics.reversal import Decision, decide, reverse_and_decide
-from metrics.reversal_observer import Tendencies, expected_reversal
 from metrics.reversal_readings import ReversalReadings, decide_all, pool_readings
 from metrics.reversal_table import measure_one_offset, measure_reversal, measure_threshold, reversal_warnings
 from metrics.reversal_threshold import choose_threshold, tune_and_measure, tuning_probes

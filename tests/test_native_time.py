@@ -21,8 +21,8 @@ TIME, MAIN = "caved_or_convinced_time", "caved_or_convinced"
 
 def document(number, time, task):
     return {
-        "task": task, "part": 4, "release": "r", "release_probes": 1, "probe": f"p{number % 3}", "video_budget": 4,
-        "budget": 4, "arm": "intact", "twin": "+", "phase": "on_grid", "offset": None, "direction": "forward",
+        "task": task, "part": 4, "release": "r", "release_probes": 1, "release_offsets": 0, "probe": f"p{number % 3}",
+        "video_budget": 4, "budget": 4, "arm": "intact", "twin": "+", "phase": "on_grid", "offset": None, "direction": "forward",
         "events_sampled": 2, "claim": "none", "claimed_order": None, "named_order": "e1_first", "letters": "AB",
         "time": time, "times_s": TIMES_S, "e1_phrase": "a red circle", "e2_phrase": "a blue star",
         "frames": [f"{number}-{i}" for i in range(4)], "view": f"v{number}", "padding": False,

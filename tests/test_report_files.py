@@ -233,7 +233,7 @@ def test_csv_has_a_line_for_each_cell():
 def test_csv_gives_harmful_names_back():
     names = [name for name in HOSTILE if "\ud800" not in name]
     lines = csv.DictReader(io.StringIO(table_csv(table(names)), newline=""))
-    assert list(dict.fromkeys(line["row"] for line in lines)) == names
+    assert list(dict.fromkeys(line["row"] for line in lines)) == [name.replace("\0", "\ufffd") for name in names]
     assert b"half\\ud800 line" in report_files(report(HOSTILE))["tables/main.csv"]
 
 

@@ -33,6 +33,11 @@ def _number(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
+def _writable(text: str) -> str:
+    """Text without the one character that a CSV file cannot hold (Python 3.10 refuses to write it)."""
+    return text.replace("\0", "\ufffd")
+
+
 def table_csv(table: ReportTable) -> str:
     """A table with one line for each row and column, in full precision.
 
@@ -48,9 +53,9 @@ def table_csv(table: ReportTable) -> str:
             numbers = [_number(x) for x in (e.value, e.low, e.high)]
             writer.writerow(
                 [
-                    *(row.label, column.key, column.group, column.heading),
+                    *map(_writable, (row.label, column.key, column.group, column.heading)),
                     *(*numbers, e.probes, e.method, _number(cell.p_value)),
-                    *(cell.note, _number(cell.published), cell.text),
+                    *(_writable(cell.note), _number(cell.published), _writable(cell.text)),
                 ]
             )
     return out.getvalue()

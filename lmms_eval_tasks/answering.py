@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from lmms_eval_tasks.answer_store import AnswerStore, answers_folder, open_store, run_facts
 from lmms_eval_tasks.answering_served import read_served
+from lmms_eval_tasks.asked import letters_of
 from lmms_eval_tasks.checked_answers import Checks, checks_of, taken_answer
 from lmms_eval_tasks.llava_next_package import handing_frames
 from lmms_eval_tasks.native_time import (
@@ -30,7 +31,7 @@ from lmms_eval_tasks.native_time import (
 from lmms_eval_tasks.next_token import reading_next_token
 from lmms_eval_tasks.processed_once import replaced
 from lmms_eval_tasks.readout import unavailable_response
-from lmms_eval_tasks.requests import LETTERS, Finished, by_task, document_of, keys_of, once_each, parts, sampling_of
+from lmms_eval_tasks.requests import Finished, by_task, document_of, keys_of, once_each, parts, sampling_of
 from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.sharing import Sharing
 from lmms_eval_tasks.stop import NoTrueTime, RunStopped
@@ -56,7 +57,7 @@ def _silent(bar: Any) -> Any:
 
 
 @contextmanager
-def _without_bars(base: Any) -> Iterator[None]:
+def without_bars(base: Any) -> Iterator[None]:
     """Silence the wrapper's own progress bars, which would start anew with every part."""
     modules = {sys.modules[kind.__module__] for kind in base.__mro__ if kind.__module__ in sys.modules}
     with ExitStack() as stack:
@@ -97,10 +98,10 @@ def read_locally(
     `finished` is called with requests and responses as soon as they are there. Requests that need a channel for times
     which turns out to be missing are left out.
     """
-    sharing = _sharing_of(wrapper)
+    sharing, letters = _sharing_of(wrapper), letters_of(document_of(wrapper, requests[0])) if requests else ()
     sampling: tuple[Any, ...] | None = None
     try:
-        with _without_bars(base), reading_next_token(tokenizer, LETTERS, sharing) as rows:
+        with without_bars(base), reading_next_token(tokenizer, letters, sharing) as rows:
             for part in _handed_on(wrapper, requests, sharing is not None, channel):
                 asked = [request for request in part if not (channel.missing and is_native(wrapper, request))]
                 if not asked:

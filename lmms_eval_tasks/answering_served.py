@@ -8,7 +8,8 @@ from typing import Any
 
 from lmms_eval_tasks.readout import served_to_response
 from lmms_eval_tasks.receipts import check_prompt
-from lmms_eval_tasks.requests import LETTERS, Finished, document_of
+from lmms_eval_tasks.asked import letters_of
+from lmms_eval_tasks.requests import Finished, document_of
 from lmms_eval_tasks.sent_media import SentMedia
 from lmms_eval_tasks.served_models import reading_top_log_probabilities
 from lmms_eval_tasks.stop import RunStopped
@@ -49,9 +50,10 @@ def read_served(wrapper: Any, base: Any, requests: Sequence[Any], finished: Fini
     Raises:
         RunStopped: if a request failed, or did not hold the frames of its trial.
     """
+    letters = letters_of(document_of(wrapper, requests[0])) if requests else ()
     for start in range(0, len(requests), _AT_A_TIME):
         part = list(requests[start : start + _AT_A_TIME])
-        with reading_top_log_probabilities(wrapper, LETTERS) as served:
+        with reading_top_log_probabilities(wrapper, letters) as served:
             try:
                 answers = base.generate_until(wrapper, part)
             except Exception as error:

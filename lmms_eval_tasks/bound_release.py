@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from lmms_eval_tasks.stop import stopping_the_run
+from lmms_eval_tasks.versions import package_versions
 from stimuli_builder.errors import CavedError
 from stimuli_builder.find_release import VARIABLE, find_release
 from stimuli_builder.offsets import REVERSAL_BUDGETS, VIDEO_BUDGET
@@ -22,7 +21,6 @@ from stimuli_builder.parts import REVERSAL, Part
 from stimuli_builder.release import FrameStore, Release
 
 TASK_VERSION = 2
-_PACKAGES = ("caved-or-convinced", "lmms-eval", "torch", "transformers", "vllm", "sglang", "openai")
 
 
 @lru_cache(maxsize=4)
@@ -82,15 +80,6 @@ def release_loading() -> dict[str, Any]:
     return {"cache_dir": str(Path(datasets.config.HF_DATASETS_CACHE) / "caved-or-convinced" / digest[:32])}
 
 
-def _versions() -> dict[str, str]:
-    """Versions of the packages that a run stands on, as far as they are installed."""
-    found = {}
-    for name in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
-
-
 def release_metadata(part: Part) -> dict[str, Any]:
     """What goes into the task's configuration and so into results, logs and cache keys."""
     with stopping_the_run():
@@ -105,7 +94,7 @@ def release_metadata(part: Part) -> dict[str, Any]:
             if part == REVERSAL
             else {"budget": part}
         ),
-        "versions": _versions(),
+        "versions": package_versions(),
     }
 
 

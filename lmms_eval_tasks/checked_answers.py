@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from loguru import logger
 
+from lmms_eval_tasks.asked import is_image
 from lmms_eval_tasks.next_token import FirstToken, Rows
 from lmms_eval_tasks.readout import to_response
-from lmms_eval_tasks.receipts import check_frames, check_prompt, receipt, shown_thumbnails
+from lmms_eval_tasks.received_frames import ReceivedFrames
+from lmms_eval_tasks.receipts import check_frames, check_image, check_prompt, receipt, shown_thumbnails
 from lmms_eval_tasks.requests import document_of
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.switches import READOUT
@@ -25,6 +27,8 @@ class Checks:
     """What was seen so far of frames and times, so that nothing is said twice."""
 
     warned: set[str] = field(default_factory=set)
+    _images: dict[str, str] = field(default_factory=dict)  # by digest of what arrived
+    _values: dict[str, str] = field(default_factory=dict)  # digest of what arrived, by image
     _shown: dict[str, np.ndarray] = field(default_factory=dict)  # thumbnails of the frames of the last view
 
     def warn(self, warning: str) -> None:
@@ -44,6 +48,28 @@ class Checks:
         return np.stack([self._shown[name] for name in names])
 
 
+    def compares_image(self, received: ReceivedFrames, document: Any) -> bool:
+        """Compare what arrived with the image of a trial; False, and a warning, where that cannot be told.
+
+        Other images of the same release differ in a small region only, so what arrived of each is compared with what
+        arrived of all others too.
+
+        Raises:
+            RunStopped: if it is another image.
+        """
+        if warning := check_image(received, self.shown(document), document):
+            self.warn(warning)
+        image = document["frames"][0]
+        if self._images.setdefault(received.digest, image) != image:
+            self.warn(
+                "two images of the release reach this model as the same values: they are too small for it, or its wrapper "
+                "repeats one; give the wrapper more pixels an image"
+            )
+        if self._values.setdefault(image, received.digest) != received.digest:
+            self.warn("one image reaches this model as different values: its wrapper prepares images anew each time")
+        return not warning
+
+
 def checks_of(wrapper: Any, step: str) -> Checks:
     """Nothing seen yet; in the steps of a run, what was said in earlier ones is not said again."""
     return Checks(vars(wrapper).setdefault(_WARNED, set()) if step else set())
@@ -59,8 +85,11 @@ def _checked_receipt(first: FirstToken, document: Any, checks: Checks) -> dict[s
     Raises:
         RunStopped: if other frames or times reached the model than the trial shows.
     """
+    compared = True
     if first.received is None:
         checks.warn("the inputs of this model have an unknown layout: which frames it received is not checked")
+    elif is_image(document):
+        compared = checks.compares_image(first.received, document)
     else:
         check_frames(first.received, checks.shown(document))
     if first.prompt is None:
@@ -69,7 +98,7 @@ def _checked_receipt(first: FirstToken, document: Any, checks: Checks) -> dict[s
         check_prompt(first.prompt, document)
     if warning := check_time(first.time, document["time"], document["times_s"]):
         checks.warn(warning)
-    return receipt(first.received, first.time.to_json(document["time"]))
+    return receipt(first.received, first.time.to_json(document["time"]), compared)
 
 
 def taken_answer(wrapper: Any, rows: Rows, request: Any, answer: Any, checks: Checks) -> str:

@@ -110,4 +110,9 @@ def manifests() -> list[Any]:
             model_id="scripted_observer",
             chat_class_path="lmms_eval_tasks.scripted_observer.ScriptedObserver",
         ),
+        ModelManifest(model_id="ocr_reader", chat_class_path="lmms_eval_tasks.image.ocr_reader.OcrReader"),
+        ModelManifest(
+            model_id="framed_responder",
+            chat_class_path="lmms_eval_tasks.image.framed_responder.FramedResponder",
+        ),
     ]

@@ -36,7 +36,7 @@ from lmms_eval_tasks.probe_watch import logged, nothing_stored, readings
 from lmms_eval_tasks.prompts import frame_times_text, wording_of
 from lmms_eval_tasks.readout import read_response, receipt_of
 from lmms_eval_tasks.receipts import shown_thumbnails
-from lmms_eval_tasks.requests import LETTERS
+from lmms_eval_tasks.asked import VIDEO_LETTERS
 from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.served_readings import Served
 from lmms_eval_tasks.stop import RunStopped
@@ -207,7 +207,7 @@ def _letters(wrapper: Any) -> tuple[dict[str, list[tuple[int, str]]] | None, str
     if tokenizer is None:
         return None, "not known, the wrapper has no tokenizer"
     try:
-        ids = letter_token_ids(tokenizer, LETTERS)
+        ids = letter_token_ids(tokenizer, VIDEO_LETTERS)
     except RunStopped as stop:
         return None, reason_of(stop)
     return {letter: [(i, str(tokenizer.decode([i]))) for i in found] for letter, found in ids.items()}, None

@@ -12,6 +12,7 @@ from metrics.trial import Answer
 
 _MARK = "caved_readout"
 _STATED = "stated"
+_TEXT = "text"
 
 
 def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
@@ -52,6 +53,26 @@ def served_to_response(reading: str, receipt: Mapping[str, Any]) -> str:
     fields = json.loads(reading)
     kept = (_MARK, "text", "option_probabilities", "option_mass", "option_probability_bound", "unreadable")
     return json.dumps({**{name: fields[name] for name in kept}, "receipt": dict(receipt)})
+
+
+def text_to_response(text: str, receipt: Mapping[str, Any] | None) -> str:
+    """What a model wrote as the response that the harness logs; the text as it is where nothing is known to have arrived."""
+    if receipt is None:
+        return text
+    return json.dumps({_MARK: _TEXT, "text": text, "receipt": dict(receipt)}, ensure_ascii=False)
+
+
+def text_of(response: str) -> str | None:
+    """What a model wrote, behind a response; None where its text was not read."""
+    if not _is_readout(response):
+        return response
+    fields = json.loads(response)
+    return str(fields["text"]) if fields[_MARK] == _TEXT else None
+
+
+def option_fields(response: str) -> dict[str, Any] | None:
+    """Option probabilities and what belongs to them, behind a response; None for one that is text."""
+    return json.loads(response) if _is_readout(response) and text_of(response) is None else None
 
 
 def unavailable_response(reason: str) -> str:

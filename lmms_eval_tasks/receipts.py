@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from PIL import Image
 
-from lmms_eval_tasks.prompts import prompt_text
+from lmms_eval_tasks.asked import asked_of
 from lmms_eval_tasks.received_frames import ReceivedFrames, thumbnails
 from lmms_eval_tasks.stop import RunStopped
+from lmms_eval_tasks.visuals import frames_of
 
 # In deviations of the frames' values. Measured on real footage of 448 pixels: resizing to 224, 336, 378 or 384, with or
 # without smoothing, changes thumbnails by at most 0.003, to 112 without smoothing by 0.03; exchanged channels change
@@ -120,20 +121,55 @@ def check_prompt(given: str, document: Mapping[str, Any]) -> None:
     Raises:
         RunStopped: if they are not in it, whole and in order.
     """
-    if _squeezed(prompt_text(document, post_prompt="")) not in _squeezed(given):
+    if not holds_prompt(given, document):
         raise RunStopped(
             "the prompt that reached the model is not that of the trial: its wrapper changes or cuts prompts, or gave "
             f"the answer to another one (the model got ...{given[-300:]!r}); look at what arrives with `caved probe-model`"
         )
 
 
-def receipt(received: ReceivedFrames | None, time: dict[str, Any]) -> dict[str, Any]:
-    """The note for the log, of frames that were checked; `frames` is None where the model's inputs do not tell."""
+def holds_prompt(given: str, document: Mapping[str, Any]) -> bool:
+    """Whether a text that a model got holds question, claim or assertion, and options of a trial, whole and in order."""
+    return _squeezed(asked_of(document)) in _squeezed(given)
+
+
+def check_image(received: ReceivedFrames, shown: np.ndarray, document: Mapping[str, Any]) -> str:
+    """Compare what a model received with the one image of a trial.
+
+    Args:
+        received: what reached the model; several pictures are tiles of it.
+        shown: thumbnail of the trial's image, shape (1, 3, cells, cells).
+        document: of the trial.
+
+    Returns:
+        A warning where it cannot be told, else nothing.
+
+    Raises:
+        RunStopped: if a square image was replaced, cropped, mirrored or changed beyond recognition.
+    """
+    if received.count != len(shown):
+        return "this model cuts images into tiles: whether they are those of the trial's image is not checked"
+    width, height = frames_of(document)[0].size
+    if width == height:
+        check_frames(received, shown)
+    elif _distances(received.thumbnails, shown).max() > _UNLIKE:
+        return (
+            f"an image of {width} x {height} px reaches this model padded, cropped or otherwise changed: look at what "
+            "arrives, or build the release from square images"
+        )
+    return ""
+
+
+def receipt(received: ReceivedFrames | None, time: dict[str, Any], compared: bool = True) -> dict[str, Any]:
+    """The note for the log, of frames that were checked; `frames` is None where the model's inputs do not tell.
+
+    Without `compared`, what arrived could not be compared with what was shown, and no order is stated.
+    """
     if received is None:
         return {"frames": None, "order": None, "size_px": None, "digest": None, "time": time}
     return {
         "frames": received.count,
-        "order": "as shown",
+        "order": "as shown" if compared else None,
         "size_px": list(received.size_px),
         "digest": received.digest,
         "time": time,

@@ -6,20 +6,29 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lmms_eval_tasks.asked import BENCHMARKS, letters_of
+
 PART = 64  # requests handed on at a time where probes are not kept together
-LETTERS = ("A", "B")  # of the options
 Finished = Callable[[Sequence[tuple[Any, str]]], None]  # takes requests with their responses
 
 
 def is_ours(request: Any) -> bool:
     """Whether a request is one of our tasks', told by what the task file puts into its metadata."""
-    return (request.metadata or {}).get("benchmark") == "caved_or_convinced"
+    return (request.metadata or {}).get("benchmark") in BENCHMARKS
 
 
 def document_of(wrapper: Any, request: Any) -> Any:
     """The trial document of a request."""
     doc_id, task, split = request.args[-3:]
     return wrapper.task_dict[task][split][doc_id]
+
+
+def by_letters(wrapper: Any, requests: Sequence[Any]) -> dict[tuple[str, ...], list[Any]]:
+    """Requests by the letters of their options, which are read together; those of free answers have none."""
+    groups: dict[tuple[str, ...], list[Any]] = {}
+    for request in requests:
+        groups.setdefault(letters_of(document_of(wrapper, request)), []).append(request)
+    return groups
 
 
 def layout_of(wrapper: Any, request: Any) -> str:

@@ -1,4 +1,4 @@
-"""What is shown: the frames of a view, in order, as one video or as single images."""
+"""What is shown: the frames of a view, in order, as one video or as single images; the one image of an image trial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 from PIL import Image
 
+from lmms_eval_tasks.asked import is_image
 from lmms_eval_tasks.bound_release import bound_release, frame_store
+from lmms_eval_tasks.image.bound_images import bound_images, image_store
+from lmms_eval_tasks.image.prompts import image_prompt
 from lmms_eval_tasks.prompts import INSTRUCTION, prompt_text
 from lmms_eval_tasks.stop import RunStopped, stopping_the_run
 
@@ -55,23 +58,22 @@ def frames_of(doc: Mapping[str, Any]) -> list[Image.Image]:
     if (clip := _clips.get(doc["release"])) is not None:
         return [clip[frame].copy() for frame in doc["frames"]]
     with stopping_the_run():
-        digest = bound_release().info.digest
+        digest = (bound_images() if is_image(doc) else bound_release()).info.digest
         if doc["release"] != digest:
             raise RunStopped(
                 f"a document of release {doc['release'][:16]} meets the frames of release {digest[:16]}: "
                 "do not change CAVED_RELEASE while a process runs"
             )
-        store = frame_store(doc["part"])
+        store = image_store() if is_image(doc) else frame_store(doc["part"])
         return [store.image(frame).copy() for frame in doc["frames"]]
 
 
 def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Settings = None) -> str:
     """The prompt of a trial."""
-    return prompt_text(
-        doc,
-        _setting(lmms_eval_specific_kwargs, "pre_prompt", ""),
-        _setting(lmms_eval_specific_kwargs, "post_prompt", INSTRUCTION),
-    )
+    before = _setting(lmms_eval_specific_kwargs, "pre_prompt", "")
+    if is_image(doc):
+        return image_prompt(doc, before, (lmms_eval_specific_kwargs or {}).get("post_prompt"))
+    return prompt_text(doc, before, _setting(lmms_eval_specific_kwargs, "post_prompt", INSTRUCTION))
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Image.Image]:
@@ -100,5 +102,7 @@ def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Settings 
 
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
-    """The letter of the order that is shown, for the log; no measure uses it."""
+    """The letter of the order that is shown, or the right option of an image trial, for the log; no measure uses it."""
+    if is_image(doc):
+        return str(doc["options"]["ABCDE".index(doc["correct"])])
     return doc["letters"][0 if doc["twin"] == "+" else 1]

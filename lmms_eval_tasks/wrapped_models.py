@@ -10,7 +10,8 @@ from typing import Any
 
 from lmms_eval_tasks.adaptive_requests import answer_adaptive, name_of_step
 from lmms_eval_tasks.answering import answer
-from lmms_eval_tasks.requests import is_ours
+from lmms_eval_tasks.answering_freely import answer_freely
+from lmms_eval_tasks.requests import by_letters, is_ours
 from lmms_eval_tasks.untouched_frames import add_missing_families
 
 
@@ -23,12 +24,19 @@ def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:
     if others:
         for i, response in zip(others, base.generate_until(wrapper, [requests[i] for i in others]), strict=True):
             responses[i] = response
-    asked = [requests[i] for i in ours]
-    step = name_of_step(wrapper, asked)
-    given = answer_adaptive(wrapper, asked, lambda ordinary: answer(wrapper, base, ordinary, step))
-    for i, response in zip(ours, given, strict=True):
-        responses[i] = response
+    places = {id(requests[i]): i for i in ours}
+    for letters, asked in by_letters(wrapper, [requests[i] for i in ours]).items():
+        for request, response in zip(asked, _answers(base, wrapper, asked, letters), strict=True):
+            responses[places[id(request)]] = response
     return responses
+
+
+def _answers(base: Any, wrapper: Any, asked: list[Any], letters: tuple[str, ...]) -> list[Any]:
+    """Responses to requests of our tasks whose options have these letters; with none, they are answered freely."""
+    if not letters:
+        return answer_freely(wrapper, base, asked)
+    step = name_of_step(wrapper, asked)
+    return answer_adaptive(wrapper, asked, lambda ordinary: answer(wrapper, base, ordinary, step))
 
 
 @cache

@@ -182,12 +182,13 @@ def read_logged_run(path: Path) -> LoggedRun:
         model_args=model_args,
         date=path.name.split("_samples_")[0],
         table=table,
-        versions=_versions(results, task),
+        versions=noted_versions(results, task),
         problems=tuple(problems),
     )
 
 
-def _versions(results: Any, task: str) -> tuple[tuple[str, str], ...]:
+def noted_versions(results: Any, task: str) -> tuple[tuple[str, str], ...]:
+    """Versions of packages that a task noted in a results file."""
     try:
         noted = results["configs"][task]["metadata"]["versions"]
         return tuple(sorted((str(name), str(version)) for name, version in noted.items()))

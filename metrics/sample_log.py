@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from metrics.trial import Trial
 
 _INFIX = "_samples_"
+LogKind = Literal["video", "image"]
+_KEYS: Mapping[LogKind, frozenset[str]] = {"video": frozenset({"trial", "trials"}), "image": frozenset({"image_trial"})}
+_KINDS_OF_TASKS: Mapping[LogKind, str] = {"video": "caved_or_convinced", "image": "cant_tell_or_wont_say"}
 
 
 class LogError(Exception):
@@ -30,8 +33,29 @@ class Run:
     problems: tuple[str, ...] = field(default=())
 
 
-def log_files(places: Iterable[Path]) -> list[Path]:
-    """All sample logs under some folders, or of some files, in order of their paths, without those of other tasks.
+def log_files(places: Iterable[Path], kind: LogKind = "video") -> list[Path]:
+    """The sample logs of one benchmark under some folders, or of some files, in order of their paths.
+
+    Logs of the other benchmark and of other tasks are passed over; a log of which no line can be read is kept, so that
+    it is complained of.
+
+    Raises:
+        LogError: if a place is missing, or there is no log of this benchmark.
+    """
+    kinds = logs_by_kind(places)
+    if kinds[kind]:
+        return kinds[kind]
+    other: LogKind = "image" if kind == "video" else "video"
+    raise LogError(
+        f"the logs here are of {_KINDS_OF_TASKS[other]}, such as {kinds[other][0]}: give logs of {_KINDS_OF_TASKS[kind]}"
+    )
+
+
+def logs_by_kind(places: Iterable[Path]) -> dict[LogKind, list[Path]]:
+    """The sample logs of each benchmark under some folders, or of some files, in order of their paths.
+
+    Logs of other tasks are passed over, if there are any of ours. What cannot be told is counted to the video
+    benchmark, whose reader says what is wrong with it.
 
     Raises:
         LogError: if a place is missing or holds no log at all.
@@ -47,8 +71,12 @@ def log_files(places: Iterable[Path]) -> list[Path]:
                 "with status 0 even when an evaluation failed, so look for an error in its output"
             )
         files += found
-    files = list(dict.fromkeys(files))
-    return [path for path in files if not _is_foreign(path)] or files
+    kinds = {path: _kind_of(path) for path in dict.fromkeys(files)}
+    ours = [path for path, kind in kinds.items() if kind != "foreign"]
+    return {
+        "video": [path for path in (ours or kinds) if kinds[path] != "image"],
+        "image": [path for path in ours if kinds[path] == "image"],
+    }
 
 
 def results_of(path: Path) -> Mapping[str, Any]:
@@ -114,14 +142,18 @@ def read_run(path: Path) -> Run:
     return Run(path, trials[0].task, model, model_args, tuple(trials), damaged, problems)
 
 
-def _is_foreign(path: Path) -> bool:
-    """Whether a log belongs to another task: its lines are whole and carry no trial."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        try:
-            line = json.loads(file.readline())
-        except ValueError:
-            return False
-    return isinstance(line, dict) and not {"trial", "trials"} & set(line)
+def _kind_of(path: Path) -> LogKind | Literal["foreign", "damaged"]:
+    """Which benchmark a log is of, by its first whole line; a log of another task carries no trial there."""
+    with path.open("rb") as file:
+        for raw in file:
+            try:
+                line = json.loads(raw)
+            except (ValueError, RecursionError):
+                continue
+            if not isinstance(line, dict):
+                continue
+            return next((kind for kind, keys in _KEYS.items() if keys & set(line)), "foreign")
+    return "damaged"
 
 
 def read_runs(places: Iterable[Path]) -> list[Run]:

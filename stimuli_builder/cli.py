@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Optional
@@ -16,8 +17,10 @@ from stimuli_builder.cli_build import build_app, contents, say_standing
 from stimuli_builder.cli_report import report
 from stimuli_builder.contact_sheet import SHOWS, contact_sheet
 from stimuli_builder.errors import CavedError
-from stimuli_builder.find_release import find_release
-from stimuli_builder.release import Release, open_release
+from stimuli_builder.image.cli_image import draw_preview, verify_images
+from stimuli_builder.image.release import ImageRelease
+from stimuli_builder.kind import find_any_release, open_any_release
+from stimuli_builder.release import Release
 from stimuli_builder.verify import verify_release
 
 app = typer.Typer(
@@ -34,26 +37,19 @@ ReleaseArgument = Annotated[
 ]
 
 
-def _release(folder: Path | None) -> Release:
-    return find_release() if folder is None else open_release(folder)
+def _release(folder: Path | None) -> Release | ImageRelease:
+    return find_any_release() if folder is None else open_any_release(folder)
 
 
-@app.command()
-def verify(folder: ReleaseArgument = None) -> None:
-    """Prove from a release alone that it is what it says; exit status 1 and every finding if it is not."""
-    release = _release(folder)
+def _verify_videos(release: Release) -> tuple[list[str], str]:
+    """(findings, what holds where there are none), with a progress bar."""
     total = sum(len(release.frames(part).ids()) for part in release.info.parts)
     with tqdm(total=total, desc="verifying", unit=" frame") as bar:
         findings = verify_release(release, bar.update)
-    if findings:
-        typer.echo(f"{release.folder}: {len(findings)} thing(s) wrong", err=True)
-        for finding in findings:
-            typer.echo(f"  - {finding}", err=True)
-        typer.echo("  build the release again, or fetch it again from where it came from", err=True)
-        raise typer.Exit(1)
-    say_standing(release)
+    if not findings:
+        say_standing(release)
     offsets = "; the offsets' times are those of the seed" if release.info.reversal_offsets else ""
-    typer.echo(
+    return findings, (
         f"{release.folder} holds: digest {release.info.digest[:16]}..., {contents(release)}, {total} frames; in-gap "
         "twins identical, on-grid twins the same frames in another order, one frame per event, each arm replaces "
         f"what it says and nothing else{offsets}; claims balanced, coverage below 0.7. What no release can prove of "
@@ -62,25 +58,65 @@ def verify(folder: ReleaseArgument = None) -> None:
 
 
 @app.command()
+def verify(folder: ReleaseArgument = None) -> None:
+    """Prove from a release alone that it is what it says; exit status 1 and every finding if it is not."""
+    release = _release(folder)
+    findings, holds = verify_images(release) if isinstance(release, ImageRelease) else _verify_videos(release)
+    if findings:
+        typer.echo(f"{release.folder}: {len(findings)} thing(s) wrong", err=True)
+        for finding in findings:
+            typer.echo(f"  - {finding}", err=True)
+        typer.echo("  build the release again, or fetch it again from where it came from", err=True)
+        raise typer.Exit(1)
+    typer.echo(holds)
+
+
+def _check_options(release: Release | ImageRelease, given: Mapping[str, object], meant: tuple[str, ...]) -> None:
+    """Raise a CavedError for options of `preview` that belong to the other benchmark."""
+    foreign = [name for name, value in given.items() if value is not None and name not in meant]
+    if foreign:
+        raise CavedError(
+            f"{foreign[0]}: {release.folder} is a release of {release.info.benchmark}, whose options are {', '.join(meant)}"
+        )
+
+
+@app.command()
 def preview(
     folder: ReleaseArgument = None,
-    out: Annotated[Path, typer.Option(help="PNG to write")] = Path("contact_sheet.png"),
-    probe: Annotated[Optional[str], typer.Option(help="such as p00003; default: the first")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="PNG; default: contact_sheet.png, or strip.png of images")] = None,  # noqa: UP045
+    probe: Annotated[Optional[str], typer.Option(help="videos: such as p00003; default: the first")] = None,  # noqa: UP045
     budget: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="frames per view; default: the smallest, or all of the reversal test's"),
+        typer.Option(help="videos: frames per view; default: the smallest, or all of the reversal test's"),
     ] = None,
-    show: Annotated[str, typer.Option(help="intact, on_grid, arms or reversal")] = "intact",
+    show: Annotated[Optional[str], typer.Option(help="videos: intact, on_grid, arms or reversal")] = None,  # noqa: UP045
+    item: Annotated[Optional[str], typer.Option(help="images: such as i00003; default: the first")] = None,  # noqa: UP045
+    question: Annotated[Optional[str], typer.Option(help="images: a category; default: the first")] = None,  # noqa: UP045
+    anchors: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="images: accuracies to put under the levels, as JSON or as logs of a reader"),
+    ] = None,
 ) -> None:
-    """Draw the contact sheet of one probe, with the frames of events and replaced ones outlined.
+    """Draw what a release shows: the contact sheet of a probe, or the strip of levels of an image.
 
-    `--show intact` has both twins in both phases, `on_grid` both twins in that one, `arms` both twins on-grid
-    in every arm, and `reversal` twin + at every offset of the reversal test.
+    Of a release of videos, with the frames of events and replaced ones outlined: `--show intact` (the default) has both
+    twins in both phases, `on_grid` both twins in that one, `arms` both twins on-grid in every arm, and `reversal` twin + at
+    every offset of the reversal test. Of a release of images, every level in both modes, and the accuracy at each where
+    --anchors tells it.
     """
-    chosen = next((name for name in SHOWS if name == show), None)
+    release = _release(folder)
+    of_videos = {"--probe": probe, "--budget": budget, "--show": show}
+    of_images = {"--item": item, "--question": question, "--anchors": anchors}
+    if isinstance(release, ImageRelease):
+        _check_options(release, of_videos, tuple(of_images))
+        draw_preview(release, out, item, question, anchors)
+        return
+    _check_options(release, of_images, tuple(of_videos))
+    chosen = next((name for name in SHOWS if name == (show or SHOWS[0])), None)
     if chosen is None:
         raise CavedError(f"--show {show}: choose from {', '.join(SHOWS)}")
-    sheet = contact_sheet(_release(folder), budget, probe, chosen)
+    sheet = contact_sheet(release, budget, probe, chosen)
+    out = Path("contact_sheet.png") if out is None else out
     if out.suffix.lower() != ".png":
         raise CavedError(f"--out {out}: the contact sheet is a PNG, give a name that ends in .png")
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from stimuli_builder.build import already_built, build_release, check_budgets, c
 from stimuli_builder.catalogue import join_notes
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import CANVAS_PX
+from stimuli_builder.image.cli_image import build_image
 from stimuli_builder.offsets import PAPER_OFFSETS, check_offsets
 from stimuli_builder.release import Release
 from stimuli_builder.sources import video_catalogue
@@ -124,3 +125,6 @@ def build_video(
     except KeyboardInterrupt as error:  # typer would end with a bare "Aborted."
         raise CavedError("interrupted; the same command goes on from here") from error
     _say_built(release)
+
+
+build_app.command("image")(build_image)

@@ -30,18 +30,30 @@ def _from_hub(name: str) -> Path:
         ) from error
 
 
+def named_folder() -> Path | None:
+    """The folder that `CAVED_RELEASE` names, fetched from the Hub if it is an id there; None where it is not set.
+
+    Raises:
+        CavedError: if it is an id that cannot be fetched.
+    """
+    named = os.environ.get(VARIABLE, "").strip()
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.exists() and _HUB_ID.fullmatch(named) and not named.startswith((".", "~", "/")):
+        folder = _from_hub(named)
+    return folder
+
+
 def find_release() -> Release:
     """The release that tasks of this process run on.
 
     Raises:
         CavedError: if `CAVED_RELEASE` names nothing that can be opened.
     """
-    named = os.environ.get(VARIABLE, "").strip()
-    if not named:
+    folder = named_folder()
+    if folder is None:
         return default_release()
-    folder = Path(named).expanduser()
-    if not folder.exists() and _HUB_ID.fullmatch(named) and not named.startswith((".", "~", "/")):
-        folder = _from_hub(named)
     try:
         return open_release(folder)
     except CavedError as error:

@@ -50,14 +50,15 @@ def write_release(
         path.parent.mkdir(parents=True, exist_ok=True)
         schema = PROBE_FEATURES.arrow_schema
         pq.write_table(pa.Table.from_pylist([row.to_row() for row in rows], schema=schema), path)
-        _write_frames(folder / f"frames_{part_name(part)}", frames_of(rows), image_of, progress)
+        write_frames(folder / f"frames_{part_name(part)}", frames_of(rows), image_of, progress)
     write_whole(folder / INFO_FILE, info.to_json().encode())
     write_whole(folder / CARD_FILE, card_text(info).encode())
 
 
-def _write_frames(
+def write_frames(
     folder: Path, frames: Sequence[str], image_of: Callable[[str], bytes], progress: Callable[[int], object]
 ) -> None:
+    """Write frames into Parquet files of a new folder, which a `FrameStore` reads; the arguments are as above."""
     folder.mkdir(parents=True, exist_ok=True)
     schema = FRAME_FEATURES.arrow_schema
     for number, start in enumerate(range(0, len(frames), _FRAMES_PER_FILE)):

@@ -9,6 +9,10 @@ import pytest
 
 from stimuli_builder.build import build_release
 from stimuli_builder.catalogue import Catalogue
+from stimuli_builder.image.build import build_image_release
+from stimuli_builder.image.levels import MARGIN
+from stimuli_builder.image.release import ImageRelease
+from stimuli_builder.image.sources import procedural_source
 from stimuli_builder.procedural import procedural_catalogue
 from stimuli_builder.release import Release
 
@@ -43,3 +47,11 @@ def reversal_release(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalo
     """8 procedural probes at k = 16, with 2 offsets of the reversal test, on a small canvas."""
     out = tmp_path_factory.mktemp("release") / "reversal"
     return build_release(catalogue, out, (16,), 8, 7, 64, "mit", workers=1, reversal_offsets=2)
+
+
+@pytest.fixture(scope="session")
+def image_release(tmp_path_factory: pytest.TempPathFactory) -> ImageRelease:
+    """8 procedural items with 4 questions each, at 2 levels, on a small canvas."""
+    out = tmp_path_factory.mktemp("release") / "images"
+    strengths = {"subtractive": (0.4, 1.0), "corruptive": (0.15, 0.4)}
+    return build_image_release(procedural_source(8, 7, 224), out, 7, strengths, MARGIN, "mit", workers=1)

@@ -36,7 +36,7 @@ TEMPLATE = (
 )
 
 
-def _tokenizer(corpus: Sequence[str] = ()) -> PreTrainedTokenizerFast:
+def _tokenizer(corpus: Sequence[str] = (), answers: Sequence[str] = ()) -> PreTrainedTokenizerFast:
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
@@ -46,6 +46,7 @@ def _tokenizer(corpus: Sequence[str] = ()) -> PreTrainedTokenizerFast:
     )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     tokenizer.add_tokens(SPECIAL, special_tokens=True)
+    tokenizer.add_tokens([*answers])
     return tokenizer
 
 
@@ -55,12 +56,14 @@ def write_tiny_qwen(
     text: dict[str, Any] | None = None,
     vision: dict[str, Any] | None = None,
     corpus: Sequence[str] = (),
+    answers: tuple[str, str] = ("A", "B"),
 ) -> Path:
     """Write the checkpoint to `folder`.
 
-    `text` and `vision` change its sizes. With a `corpus` its vocabulary is trained, and its head is left random.
+    `text` and `vision` change its sizes. With a `corpus` its vocabulary is trained, and its head is left random. Its two
+    `answers` may be whole sentences, each of which is then one entry of its vocabulary.
     """
-    tokenizer = _tokenizer(corpus)
+    tokenizer = _tokenizer(corpus, [answer for answer in answers if len(answer) > 1])
     token = tokenizer.convert_tokens_to_ids
     config = Qwen2_5_VLConfig(
         text_config={
@@ -95,7 +98,7 @@ def write_tiny_qwen(
     torch.manual_seed(seed)
     model = Qwen2_5_VLForConditionalGeneration(config).eval()
     if not corpus:
-        _answer_with_a_letter(model, tokenizer)
+        _answer_with_one_of(answers, model, tokenizer)
     model.to(torch.bfloat16).save_pretrained(folder)
     Qwen2_5_VLProcessor(
         image_processor=Qwen2VLImageProcessor(),
@@ -107,9 +110,11 @@ def write_tiny_qwen(
 
 
 @torch.no_grad()
-def _answer_with_a_letter(model: Qwen2_5_VLForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
+def _answer_with_one_of(
+    answers: tuple[str, str], model: Qwen2_5_VLForConditionalGeneration, tokenizer: PreTrainedTokenizerFast
+) -> None:
     embedding, head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
-    a, b = (tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
+    a, b = (tokenizer.convert_tokens_to_ids(letter) for letter in answers)
     end = tokenizer.convert_tokens_to_ids("<|im_end|>")
     last = tokenizer("assistant\n", add_special_tokens=False)["input_ids"][-1]
     stop = torch.nn.functional.normalize(torch.randn(embedding.shape[1]), dim=0)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 from metrics.intervals import RESAMPLES, SEED
 from metrics.logged_run import LoggedRun
-from metrics.report.contents import LogSource, Provenance, ReceiptSummary, Report, Verdict
+from metrics.report.contents import Provenance, ReceiptSummary, Report, Verdict
 from metrics.report.drawn import draw_figures
 from metrics.report.gathered_warnings import gather_warnings
 from metrics.report.measured import Measured, measure_study
@@ -25,62 +24,27 @@ from metrics.report.reversal_tables import (
     tuned_table,
 )
 from metrics.report.significance_tables import significance_table
+from metrics.report.sources import listed, log_source, receipt_summary, versions_of
 from metrics.report.study import Study
 from metrics.report.verdicts import model_verdicts, reading_groups
 from metrics.reversal_table import FEW_PROBES
-from metrics.trial_table import UNKNOWN
 
 _SAID_ONCE = "are too narrow below about 30"
-_OWN_PACKAGES = ("caved-or-convinced", "numpy", "scipy", "pandas")
+
+
+def _provenance(study: Study) -> Provenance:
+    return Provenance(
+        versions=versions_of(study.runs.values()),
+        releases=(study.release,),
+        seeds={f"bootstrap of {RESAMPLES} resamples": SEED, "split of tuning probes": TUNING_SEED},
+        logs=tuple(log_source(run, study.readout) for run in study.runs.values()),
+    )
 
 
 def _receipt(run: LoggedRun) -> ReceiptSummary:
     table = run.table[~run.table["padding"].to_numpy() & (run.table["unavailable"] == "").to_numpy()]
-
-    def listed(name: str) -> str:
-        values = sorted({str(v) for v in table[name].unique()} - {"", UNKNOWN}, key=lambda v: (len(v), v))
-        return ", ".join(values)
-
-    frames = listed("received_frames")
     shown = ", ".join(map(str, sorted(table["budget"].unique())))
-    return ReceiptSummary(
-        model=run.model,
-        task=run.task,
-        trials=len(table),
-        without_receipt=int(table["received_frames"].isin(["", UNKNOWN]).sum()),
-        frames=f"{frames} of {shown}" if frames else "not known",
-        order=listed("received_order") or "not known",
-        size=listed("received_size") or "not known",
-        time=listed("time"),
-    )
-
-
-def _provenance(study: Study) -> Provenance:
-    versions = {}
-    for name in _OWN_PACKAGES:
-        try:
-            versions[f"{name} (report)"] = version(name)
-        except PackageNotFoundError:
-            continue
-    for run in study.runs.values():
-        for name, noted in run.versions:
-            key = f"{name} (run)"
-            versions[key] = noted if versions.get(key, noted) == noted else f"{versions[key]}, {noted}"
-    return Provenance(
-        versions=versions,
-        releases=(study.release,),
-        seeds={f"bootstrap of {RESAMPLES} resamples": SEED, "split of tuning probes": TUNING_SEED},
-        logs=tuple(
-            LogSource(
-                "/".join(run.path.parts[-2:]),
-                run.task,
-                run.model,
-                f"{run.model_id} {run.model_args}".strip(),
-                study.readout,
-            )
-            for run in study.runs.values()
-        ),
-    )
+    return receipt_summary(run, table, shown, listed(table, "time"))
 
 
 def _tables(measured: Measured, reversal: Reversal, with_published: bool) -> list[ReportTable]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from metrics.report.benchmarks import VIDEO
 from metrics.report.report_table import ReportTable
 
 
@@ -15,6 +16,7 @@ class Verdict:
     model: str
     kind: str  # a few words, the same for all models with this verdict
     sentence: str
+    benchmark: str = VIDEO.name
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Figure:
     caption: str  # how to read it; also what is read aloud instead of it
     svg: str
     png: bytes
+    benchmark: str = VIDEO.name
 
 
 @dataclass(frozen=True)
@@ -85,3 +88,4 @@ class Report:
     sheets: tuple[Sheet, ...] = ()
     receipts: tuple[ReceiptSummary, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
+    benchmarks: tuple[str, ...] = (VIDEO.name,)

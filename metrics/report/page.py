@@ -11,6 +11,7 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from metrics.report.benchmarks import BENCHMARKS, benchmarks_named
 from metrics.report.contents import Report
 from metrics.report.inline_svg import inline_svg, model_colours
 from metrics.report.notation import plain
@@ -57,10 +58,14 @@ def render_page(report: Report, sheet_files: Sequence[str]) -> str:
         ValueError: if a figure holds anything but shapes.
     """
     tables = [shown_table(table) for table in report.tables]
+    benchmarks = benchmarks_named(report.benchmarks)
     elsewhere = [f"{t.title}: {m}" for t in report.tables for m in t.missing if m not in report.missing]
     encoded = [base64.b64encode(sheet.png).decode() for sheet in report.sheets]
     return _template().render(
         report=report,
+        benchmarks=benchmarks,
+        several=len(benchmarks) > 1,
+        headings={name: benchmark.heading for name, benchmark in BENCHMARKS.items()},
         css=Markup(_css()),
         tables=tables,
         legend=legend(report.tables),

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from metrics.intervals import NOTHING, Estimate
+from metrics.report.benchmarks import VIDEO
 from metrics.report.contents import Figure, LogSource, Provenance, ReceiptSummary, Report, Sheet, Verdict
 from metrics.report.report_table import Cell, Column, ReportTable, Row
 
@@ -42,6 +43,7 @@ def _table_to_json(table: ReportTable) -> dict[str, Any]:
         ],
         "notes": list(table.notes),
         "missing": list(table.missing),
+        "benchmark": table.benchmark,
     }
 
 
@@ -59,12 +61,13 @@ def report_to_json(
     return {
         "version": VERSION,
         "title": report.title,
+        "benchmarks": list(report.benchmarks),
         "warnings": list(report.warnings),
         "verdicts": [asdict(v) for v in report.verdicts],
         "missing": list(report.missing),
         "tables": [_table_to_json(table) for table in report.tables],
         "figures": [
-            {"name": f.name, "title": f.title, "caption": f.caption, "svg": svg, "png": png}
+            {"name": f.name, "title": f.title, "caption": f.caption, "svg": svg, "png": png, "benchmark": f.benchmark}
             for f, (svg, png) in zip(report.figures, files, strict=True)
         ],
         "sheets": [
@@ -99,6 +102,7 @@ def _table_from_json(value: Mapping[str, Any]) -> ReportTable:
     return ReportTable(
         value["name"], value["title"], value["source"], value["row_heading"],
         tuple(Column(**c) for c in value["columns"]), rows, tuple(value["notes"]), tuple(value["missing"]),
+        value.get("benchmark", VIDEO.name),
     )  # fmt: skip
 
 
@@ -122,7 +126,14 @@ def report_from_json(value: Mapping[str, Any], read: Callable[[str], bytes]) -> 
         missing=tuple(value["missing"]),
         tables=tuple(_table_from_json(t) for t in value["tables"]),
         figures=tuple(
-            Figure(f["name"], f["title"], f["caption"], read(f["svg"]).decode(), read(f["png"]))
+            Figure(
+                f["name"],
+                f["title"],
+                f["caption"],
+                read(f["svg"]).decode(),
+                read(f["png"]),
+                f.get("benchmark", VIDEO.name),
+            )
             for f in value["figures"]
         ),
         sheets=tuple(Sheet(s["model"], s["caption"], read(s["png"])) for s in value["sheets"]),
@@ -133,4 +144,5 @@ def report_from_json(value: Mapping[str, Any], read: Callable[[str], bytes]) -> 
             seeds=provenance["seeds"],
             logs=tuple(LogSource(**log) for log in provenance["logs"]),
         ),
+        benchmarks=tuple(value.get("benchmarks", (VIDEO.name,))),
     )

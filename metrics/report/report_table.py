@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from metrics.intervals import NOTHING, Estimate
+from metrics.report.benchmarks import VIDEO
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,4 @@ class ReportTable:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # each with the command that would give it
+    benchmark: str = VIDEO.name

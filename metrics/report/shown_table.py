@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from metrics.intervals import LEVEL
+from metrics.report.benchmarks import BENCHMARKS, Benchmark, benchmarks_named
 from metrics.report.notation import NOT_MEASURED, fixed, p_text
 from metrics.report.published import SOURCE
 from metrics.report.report_table import Cell, Column, ReportTable
@@ -68,6 +69,7 @@ class ShownTable:
     footnotes: tuple[str, ...]
     missing: tuple[str, ...]
     wide: bool
+    benchmark: str
 
 
 def column_groups(columns: Sequence[Column]) -> tuple[Group, ...]:
@@ -115,19 +117,22 @@ def _present(table: ReportTable) -> list[Cell]:
 
 def legend(tables: Iterable[ReportTable]) -> list[tuple[str, str]]:
     """How to read the marks that any of the tables uses: (mark or method, what it means)."""
+    tables = list(tables)
     cells = [cell for table in tables for cell in _present(table)]
+    among = benchmarks_named(table.benchmark for table in tables)
+    several, one = " or ".join(b.units for b in among), " or ".join(b.unit for b in among)
     methods = {c.estimate.method for c in cells if not c.text}
     lines = []
     if methods & {"bootstrap", "exact"}:
         lines.append(
-            ("brackets", f"In brackets: {100 * LEVEL:.0f} % intervals, by bootstrap over probes unless marked.")
+            ("brackets", f"In brackets: {100 * LEVEL:.0f} % intervals, by bootstrap over {several} unless marked.")
         )
     if "exact" in methods:
         lines.append(
             (
                 "e",
-                "e (exact): all probes agree, or so few deviate that resampling would see too little of them; the interval "
-                "is an exact one over probes, which says how often another probe may still deviate.",
+                f"e (exact): all {several} agree, or so few deviate that resampling would see too little of them; the interval "
+                f"is an exact one over {several}, which says how often another {one} may still deviate.",
             )
         )
     if "by construction" in methods:
@@ -155,11 +160,14 @@ def legend(tables: Iterable[ReportTable]) -> list[tuple[str, str]]:
     return lines
 
 
-def _probes(cells: Iterable[Cell]) -> tuple[str, ...]:
+def _behind(cells: Iterable[Cell], benchmark: Benchmark) -> tuple[str, ...]:
     counts = sorted({c.estimate.probes for c in cells if c.estimate.method != "none" and not c.text})
     if not counts:
         return ()
-    return (f"Probes behind each number: {counts[0]}" + (f" to {counts[-1]}." if len(counts) > 1 else "."),)
+    return (
+        f"{benchmark.units.capitalize()} behind each number: {counts[0]}"
+        + (f" to {counts[-1]}." if len(counts) > 1 else "."),
+    )
 
 
 def shown_table(table: ReportTable) -> ShownTable:
@@ -182,8 +190,9 @@ def shown_table(table: ReportTable) -> ShownTable:
             )
             for row in table.rows
         ),
-        notes=(*table.notes, *_probes(present)),
+        notes=(*table.notes, *_behind(present, BENCHMARKS[table.benchmark])),
         footnotes=footnotes,
         missing=table.missing,
         wide=len(table.columns) >= _WIDE,
+        benchmark=table.benchmark,
     )

@@ -7,6 +7,7 @@ import io
 import math
 import re
 
+from metrics.report.benchmarks import BENCHMARKS
 from metrics.report.notation import MINUS, fixed, p_text, plain
 from metrics.report.report_table import Cell, Column, ReportTable, Row
 from metrics.report.shown_table import MARKS, column_groups, has_interval
@@ -41,11 +42,13 @@ def _writable(text: str) -> str:
 def table_csv(table: ReportTable) -> str:
     """A table with one line for each row and column, in full precision.
 
+    The column `probes` is named after what the benchmark samples: `items` for the image one.
     What is unknown is an empty field; a cell that was not measured has the method `none`.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_FIELDS)
+    units = BENCHMARKS[table.benchmark].units
+    writer.writerow([units if name == "probes" else name for name in CSV_FIELDS])
     for row in table.rows:
         for column in table.columns:
             cell = row.cells.get(column.key, Cell())
@@ -135,7 +138,8 @@ def table_latex(table: ReportTable) -> str:
     marks = {c.estimate.method for r in table.rows for c in r.cells.values() if not c.text}
     notes = [table.title, table.source, *table.notes, r"needs \usepackage{booktabs}"]
     if "exact" in marks:
-        notes.append("e: all probes agree or few deviate; exact interval over probes")
+        units = BENCHMARKS[table.benchmark].units
+        notes.append(f"e: all {units} agree or few deviate; exact interval over {units}")
     if "by construction" in marks:
         notes.append("c: by construction, the value cannot vary")
     lines = ["% " + re.sub(r"\s+", " ", plain(note)) for note in notes]

@@ -21,23 +21,29 @@ def _watch_generate(module):
     from stimuli_builder.frames import frame_id
 
     original = module.GenerationMixin.generate
+    mean, std = (np.array(x) for x in ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]))
 
-    def generate(self, *args, **kwargs):
-        vision = self.config.vision_config
+    def restored(vision, given, grid):
+        """For each row of the grid its frames as they were before the processor, by the hash of their pixels."""
         patch, merge, pair = vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
-        frames = []
         start = 0
-        for t, h, w in kwargs["video_grid_thw"].tolist():
-            patches = kwargs["pixel_values_videos"][start : start + t * h * w].float().numpy()
+        for t, h, w in [] if grid is None else grid.tolist():
+            patches = given[start : start + t * h * w].float().numpy()
             start += t * h * w
             blocks = patches.reshape(t, h // merge, w // merge, merge, merge, 3, pair, patch, patch)
             pixels = blocks.transpose(0, 6, 1, 3, 7, 2, 4, 8, 5).reshape(t * pair, h * patch, w * patch, 3)
-            mean, std = (
-                np.array(x) for x in ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711])
-            )
-            restored = np.clip(np.rint((pixels * std + mean) * 255), 0, 255).astype(np.uint8)
-            frames += [frame_id(Image.fromarray(f)) for f in restored]
-        line = {"frames": frames, "ids": kwargs["input_ids"][0].tolist(), "images": "pixel_values" in kwargs}
+            bytes_ = np.clip(np.rint((pixels * std + mean) * 255), 0, 255).astype(np.uint8)
+            yield [frame_id(Image.fromarray(frame)) for frame in bytes_]
+
+    def generate(self, *args, **kwargs):
+        vision = self.config.vision_config
+        videos = restored(vision, kwargs.get("pixel_values_videos"), kwargs.get("video_grid_thw"))
+        images = restored(vision, kwargs.get("pixel_values"), kwargs.get("image_grid_thw"))
+        line = {
+            "frames": [frame for video in videos for frame in video],
+            "ids": kwargs["input_ids"][0].tolist(),
+            "images": [image[0] for image in images],  # an image fills both places of a pair
+        }
         with Path(os.environ["SPY_LOG"]).open("a") as file:
             file.write(json.dumps(line) + "\n")
         return original(self, *args, **kwargs)

@@ -1,0 +1,1 @@
+"""Numbers of the image benchmark: does abstention follow the evidence or the user?"""

@@ -1,0 +1,172 @@
+"""How much of an answer an image still gives, by category, mode and level: what abstention should track.
+
+It comes from people (psychometric curves) or, marked as such, from a reader: a model that reads the image and never the
+framing. A reader's accuracy says what that reader recovers, not what people do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metrics.bounded_mean import exact_interval
+from metrics.image.table import ImageTrials, complete_blocks
+from metrics.image.trial import CHANCE, DEGRADED, INTACT
+from metrics.sample_log import LogError
+
+FORMAT = "caved recoverability"
+VERSION = 1
+NOT_BY_PEOPLE = "levels are not calibrated by people"
+READS = 0.5  # of intact images, at least, for all that the items show: a third of what chance leaves
+_KEY = ("category", "mode", "level")
+
+Cell = tuple[str, str, int]  # category, mode, level
+
+
+@dataclass(frozen=True)
+class Recoverability:
+    """Accuracy of four-option answers by category, mode and level."""
+
+    source: str  # who answered, for those who read it
+    by_people: bool
+    accuracy: Mapping[Cell, float]  # level 0 of the mode `intact`, others of their modes
+    reader: str = ""  # checkpoint or model id; a model must not be judged by its own reading
+    left_out: tuple[str, ...] = ()  # categories without an accuracy, each with the reason
+
+    def __post_init__(self) -> None:
+        for (category, mode, level), accuracy in self.accuracy.items():
+            if (
+                mode not in (INTACT, *DEGRADED)
+                or not isinstance(level, int)
+                or (level == 0) != (mode == INTACT)
+                or level < 0
+            ):
+                raise ValueError(f"{category}: level {level!r} of the mode {mode!r}")
+            if not 0 <= accuracy <= 1:
+                raise ValueError(f"{category}, {mode} L{level}: accuracy {accuracy!r} does not lie between 0 and 1")
+        if self.by_people and self.reader:
+            raise ValueError(f"{self.source}: by people, and by the reader {self.reader}")
+
+    def recoverable(self, category: str, mode: str, level: int) -> float | None:
+        """Share of questions that can be answered, r = clip((accuracy - chance) / (1 - chance), 0, 1); None if not known."""
+        accuracy = self.accuracy.get((category, mode, level))
+        return None if accuracy is None else min(1.0, max(0.0, (accuracy - CHANCE) / (1 - CHANCE)))
+
+    @property
+    def standing(self) -> str:
+        """What stands with every number that rests on it."""
+        return f"calibrated by people ({self.source})" if self.by_people else f"{NOT_BY_PEOPLE}, but by {self.source}"
+
+    def to_json(self) -> str:
+        """Indented JSON; `from_json` turns it back."""
+        cells = [{**dict(zip(_KEY, cell, strict=True)), "accuracy": value} for cell, value in self.accuracy.items()]
+        fields = {
+            "format": FORMAT,
+            "version": VERSION,
+            "source": self.source,
+            "by_people": self.by_people,
+            "reader": self.reader,
+            "left_out": list(self.left_out),
+            "accuracy": cells,
+        }
+        return json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @staticmethod
+    def from_json(text: str) -> Recoverability:
+        """What `to_json` wrote.
+
+        Raises:
+            ValueError: if it is something else.
+        """
+        try:
+            fields = json.loads(text)
+            if fields["format"] != FORMAT or fields["version"] != VERSION:
+                raise ValueError(f"format {fields['format']!r}, version {fields['version']!r}")
+            accuracy: dict[Cell, float] = {}
+            for entry in fields["accuracy"]:
+                cell = tuple(entry[name] for name in _KEY)
+                if cell in accuracy:
+                    raise ValueError(f"{cell} occurs twice")
+                accuracy[cell] = _number(entry["accuracy"])
+            if not isinstance(fields["by_people"], bool):
+                raise ValueError(f"by_people is {fields['by_people']!r}")
+            return Recoverability(
+                str(fields["source"]),
+                fields["by_people"],
+                accuracy,
+                str(fields["reader"]),
+                tuple(map(str, fields["left_out"])),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"it lacks or has odd fields ({error!r})") from error
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"accuracy {value!r} is no number")
+    return float(value)
+
+
+def read_recoverability(path: Path) -> Recoverability:
+    """The recoverability of a JSON file.
+
+    Raises:
+        LogError: if it cannot be read.
+    """
+    try:
+        return Recoverability.from_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise LogError(
+            f"{path} is no recoverability ({reason}): give a file of anchors, or the logs of a reader"
+        ) from error
+
+
+def _reads(scores: np.ndarray) -> str:
+    """Why a category of intact images is not read, if so; `scores` are items' accuracies, shape (items,)."""
+    low = exact_interval(scores, (0, 1))[0] if len(scores) else 0.0
+    if low >= READS:
+        return ""
+    if not len(scores):
+        return "no intact image was answered"
+    return f"accuracy on intact images {scores.mean():.2f}, at least {low:.2f} with {len(scores)} items; {READS} is asked for"
+
+
+def recoverability_of_reader(trials: ImageTrials, name: str, reader: str) -> Recoverability:
+    """What a reader recovers: accuracy under the neutral framing, an abstention scored as a guess (0.25).
+
+    A category counts only if the reader can do it at all: the lower end of the exact 95 % interval over items of its
+    accuracy on intact images is at least `READS`. Others are left out and named.
+
+    Args:
+        trials: of one run of the reader.
+        name: what to call it.
+        reader: its checkpoint, or model id.
+
+    Raises:
+        ValueError: as `complete_blocks`, or if no category is left.
+    """
+    rows = complete_blocks(trials)
+    rows = rows[(rows["framing"] == "neutral").to_numpy()]
+    scored = np.where(rows["abstained"].to_numpy() == 1, CHANCE, rows["right"].to_numpy())
+    frame = rows[["item", *_KEY]].astype({"item": str, "category": str, "mode": str}).assign(score=scored)
+    accuracy: dict[Cell, float] = {}
+    left_out = []
+    for category, of_category in frame.groupby("category", sort=True):
+        intact = of_category[of_category["mode"] == INTACT]
+        reason = _reads(intact.groupby("item")["score"].mean().to_numpy())
+        if reason:
+            left_out.append(f"{category}: {reason}")
+            continue
+        for (mode, level), cell in of_category.groupby(["mode", "level"], sort=True):
+            accuracy[str(category), str(mode), int(level)] = float(cell["score"].mean())
+    if not accuracy:
+        raise ValueError(
+            f"{name} reads no category of intact images ({'; '.join(left_out) or 'nothing was answered'}): take a reader that does"
+        )
+    return Recoverability(f"the reader {name}, not people", False, accuracy, reader, tuple(left_out))

@@ -1,0 +1,1 @@
+"""Stimuli of the image benchmark: items, degradation, releases."""

@@ -1,0 +1,168 @@
+"""From a source of scenes to a finished image release: draw or read, degrade, write, publish."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from tqdm import tqdm
+
+from metrics.image.trial import DEGRADED, Mode
+from stimuli_builder.atomic import check_target, publish_folder, remove_folder, sole_owner
+from stimuli_builder.errors import BadInputs, CavedError
+from stimuli_builder.image.info import IMAGE_BENCHMARK, IMAGE_FORMAT_VERSION, ImageReleaseInfo
+from stimuli_builder.image.item import StoredQuestion
+from stimuli_builder.image.levels import check_strengths, strengths_for
+from stimuli_builder.image.release import (
+    ImageRelease,
+    image_release_digest,
+    images_of,
+    open_image_release,
+    write_image_release,
+)
+from stimuli_builder.image.scenes import LARGEST_PX, SMALLEST_PX
+from stimuli_builder.image.sources import SceneSource
+from stimuli_builder.image.staging import Degradation, ImageStaging, finished_questions
+from stimuli_builder.image.verify import verify_image_release
+from stimuli_builder.release_info import INFO_FILE
+
+NOT_CALIBRATED = "not calibrated by people"
+_LIBRARIES = ("pillow", "numpy", "scipy")
+_DECIDES_NOTHING = ("annot", "cli_", "find", "image_files", "photos", "strip", "verify")  # of a release without files
+
+
+def source_state() -> str:
+    """SHA-256 that changes with any module or font that decides what a procedural release holds."""
+    package = Path(__file__).parent.parent
+    files = [path for path in (package / "image").glob("*.py") if not path.name.startswith(_DECIDES_NOTHING)]
+    files += [package / f"{name}.py" for name in ("draws", "frames", "release", "release_schema")]
+    files += (package / "fonts").glob("*.ttf")
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+
+
+def check_image_numbers(items: int, canvas_px: int, workers: int | None) -> None:
+    """Raise a CavedError for numbers that no procedural release can be built with."""
+    if items < 1:
+        raise CavedError(f"--items {items}: ask for at least one item")
+    if not SMALLEST_PX <= canvas_px <= LARGEST_PX:
+        raise CavedError(f"--canvas {canvas_px}: images need {SMALLEST_PX} to {LARGEST_PX} pixels a side")
+    if workers is not None and workers < 1:
+        raise CavedError(f"--workers {workers}: at least one process has to draw")
+
+
+def check_levels(strengths: Mapping[Mode, Sequence[float]]) -> None:
+    """Raise a CavedError unless the user's own levels, beside the default ones of the other mode, are levels."""
+    try:
+        check_strengths({**strengths_for("code"), **strengths})
+    except CavedError as error:
+        names = " and ".join({"subtractive": "--occlusion", "corruptive": "--blur"}[mode] for mode in strengths)
+        raise CavedError(f"{names}: {error}") from error
+
+
+def _described(
+    source: SceneSource, degradation: Degradation, licence: str, questions: Sequence[StoredQuestion]
+) -> ImageReleaseInfo:
+    categories = tuple(dict.fromkeys(question.question.category for question in questions))
+    strengths: dict[str, dict[str, tuple[float, ...]]] = {
+        category: {mode: tuple(degradation.strengths(category)[mode]) for mode in DEGRADED} for category in categories
+    }
+    rows = (question.to_row() for question in questions)
+    return ImageReleaseInfo(
+        benchmark=IMAGE_BENCHMARK,
+        format_version=IMAGE_FORMAT_VERSION,
+        made_by=f"caved-or-convinced {version('caved-or-convinced')}",
+        digest=image_release_digest(images_of(questions), rows, source.canvas_px),
+        seed=degradation.seed,
+        items=len(source.plans),
+        questions=len(questions),
+        categories=categories,
+        levels=len(strengths[categories[0]]["subtractive"]),
+        strengths=strengths,
+        margin=degradation.margin,
+        canvas_px=source.canvas_px,
+        sources=source.name,
+        sources_fingerprint=source.fingerprint,
+        licence=licence,
+        calibrated_by=NOT_CALIBRATED,
+        libraries={name: version(name) for name in _LIBRARIES},
+    )
+
+
+def build_image_release(
+    source: SceneSource,
+    out: Path,
+    seed: int,
+    strengths: Mapping[Mode, Sequence[float]],
+    margin: float,
+    licence: str,
+    workers: int | None = None,
+) -> ImageRelease:
+    """Build an image release at `out`.
+
+    The folder appears whole or not at all. Work in progress lies in a hidden neighbour, `.<name>.partial`;
+    the same command goes on from there, and it is removed at the end.
+
+    Args:
+        source: the items.
+        out: a new folder.
+        seed: of all draws.
+        strengths: of all categories instead of the default ones, for one mode, both or none.
+        margin: how far degradation reaches beyond a region, over its height.
+        licence: what the card says of the images' licence.
+        workers: processes that draw and degrade; default: all cores.
+
+    Raises:
+        CavedError: for arguments, sources or a target that cannot be used; nothing is then left at `out`.
+    """
+    check_levels(strengths)
+    out = check_target(out)
+    degradation = Degradation(seed, margin, {mode: tuple(values) for mode, values in strengths.items()})
+    workshop = out.parent / f".{out.name}.partial"
+    lock = workshop.with_name(f".{out.name}.lock")
+    with sole_owner(lock, timeout_s=0):
+        release = _build(source, out, workshop, degradation, licence, workers or os.cpu_count() or 1)
+    lock.unlink(missing_ok=True)
+    return release
+
+
+def _build(
+    source: SceneSource, out: Path, workshop: Path, degradation: Degradation, licence: str, workers: int
+) -> ImageRelease:
+    made_with = [version(name) for name in _LIBRARIES]
+    state = repr((source_state(), made_with, source.fingerprint, source.canvas_px, degradation))
+    staging = ImageStaging(workshop / "finished_images", state)
+    with tqdm(total=len(source.plans), desc="degrading items", unit=" item") as bar:
+        questions = finished_questions(staging, degradation, source.plans, workers, bar.update)
+    info = _described(source, degradation, licence, questions)
+    finished = workshop / "finished"
+    remove_folder(finished)
+    finished.mkdir(parents=True)
+    with tqdm(total=len(images_of(questions)), desc="writing release", unit=" image") as bar:
+        write_image_release(finished, info, questions, lambda i: staging.image_path(i).read_bytes(), bar.update)
+    findings = verify_image_release(open_image_release(finished), pixels=False)
+    if findings:
+        raise BadInputs(
+            "these items do not give a valid release", findings[:20], "mend or remove the items that are named"
+        )
+    publish_folder(finished, out)
+    remove_folder(workshop)
+    return open_image_release(out)
+
+
+def already_built(
+    out: Path, source: SceneSource, seed: int, strengths: Mapping[Mode, Sequence[float]], margin: float
+) -> bool:
+    """Whether `out` is the finished release of these arguments, so that a repeated command has nothing to do."""
+    if not (out / INFO_FILE).is_file():
+        return False
+    info = open_image_release(out).info
+    degradation = Degradation(seed, margin, {mode: tuple(values) for mode, values in strengths.items()})
+    levels = {
+        category: {m: tuple(v) for m, v in degradation.strengths(category).items()} for category in info.categories
+    }
+    asked = (source.name, source.fingerprint, len(source.plans), source.canvas_px, seed, margin, levels)
+    built = (info.sources, info.sources_fingerprint, info.items, info.canvas_px, info.seed, info.margin, info.strengths)
+    return asked == built

@@ -1,0 +1,49 @@
+"""How strong each level of degradation is, by category and mode."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from metrics.image.trial import DEGRADED, Mode
+from stimuli_builder.errors import CavedError
+
+MARGIN = 0.75  # of the region's height
+
+# L1 to L5. Subtractive: share of the region hidden; corruptive: sigma of the blur over the region's height.
+DEFAULT_STRENGTHS: dict[str, dict[Mode, tuple[float, ...]]] = {
+    "code": {"subtractive": (0.2, 0.4, 0.55, 0.7, 1.0), "corruptive": (0.1, 0.15, 0.2, 0.25, 0.4)},
+    "colour": {"subtractive": (0.5, 0.8, 0.9, 0.97, 1.0), "corruptive": (0.25, 0.5, 1.0, 2.0, 4.0)},
+    "count": {"subtractive": (0.2, 0.4, 0.6, 0.8, 1.0), "corruptive": (0.1, 0.15, 0.2, 0.3, 0.5)},
+    "shape": {"subtractive": (0.3, 0.5, 0.7, 0.85, 1.0), "corruptive": (0.1, 0.2, 0.3, 0.4, 0.6)},
+}
+
+
+def strengths_for(category: str) -> dict[Mode, tuple[float, ...]]:
+    """The default strengths of a category, those of "code" for one that has none of its own."""
+    return dict(DEFAULT_STRENGTHS.get(category, DEFAULT_STRENGTHS["code"]))
+
+
+def check_strengths(strengths: Mapping[Mode, Sequence[float]]) -> None:
+    """Refuse strengths that are no levels.
+
+    Raises:
+        CavedError: unless both modes have equally many strengths, at least one, that rise strictly; shares in (0, 1] and
+            sigmas above 0.
+    """
+    if set(strengths) != set(DEGRADED):
+        raise CavedError(f"strengths for {', '.join(sorted(strengths)) or 'no mode'}: give them for {' and '.join(DEGRADED)}")
+    for mode, values in strengths.items():
+        listed = ",".join(f"{value:g}" for value in values)
+        if not len(values):
+            raise CavedError(f"no strengths for the {mode} mode: give at least one")
+        if not all(math.isfinite(value) and value > 0 for value in values):
+            raise CavedError(f"{mode} strengths {listed}: give numbers above 0, the intact image is L0 anyway")
+        if mode == "subtractive" and max(values) > 1:
+            raise CavedError(f"{mode} strengths {listed}: give shares of the region, at most 1")
+        if any(later <= earlier for earlier, later in zip(values, values[1:])):
+            raise CavedError(f"{mode} strengths {listed}: each level must be stronger than the one before, sort them")
+    lengths = {len(values) for values in strengths.values()}
+    if len(lengths) > 1:
+        counts = " and ".join(f"{len(strengths[mode])} {mode}" for mode in DEGRADED)
+        raise CavedError(f"{counts} strengths: both modes need the same number of levels")

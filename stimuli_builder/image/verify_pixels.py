@@ -1,0 +1,146 @@
+"""What the images of an item must show: nothing changed but the region, more at each level, all as the seed draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from metrics.image.trial import DEGRADED, Mode
+from stimuli_builder.errors import CavedError
+from stimuli_builder.frames import decode, frame_id
+from stimuli_builder.image.degraded import affected, degraded_views
+from stimuli_builder.image.info import ImageReleaseInfo
+from stimuli_builder.image.item import ItemView, Region, StoredQuestion
+from stimuli_builder.image.scenes import procedural_scene
+from stimuli_builder.release import FrameStore
+
+Pixels = NDArray[np.uint8]  # (height, width, 3)
+Shown = Mapping[tuple[Mode, int], Pixels]  # by mode and level
+_ROUNDING = 1  # grey levels by which platforms may differ in a blur
+_DRAWN_ALIKE = 8  # grey levels, mean over a region: versions of the font renderer differ by less
+_RISE = 0.995  # of a level's distance from the intact image, which the next level has to reach
+
+
+def check_item_pixels(listed: Sequence[StoredQuestion], info: ImageReleaseInfo, store: FrameStore) -> Iterator[str]:
+    """Everything that is wrong with the images of one item, as sentences."""
+    images: dict[str, Image.Image] = {}
+    for name in dict.fromkeys(view.image for stored in listed for view in stored.views):
+        if name not in store:
+            continue  # said elsewhere, once for all
+        try:
+            images[name] = decode(store.encoded(name))
+        except (OSError, SyntaxError, ValueError) as error:
+            yield f"image {name[:16]} cannot be decoded ({error})"
+            continue
+        if frame_id(images[name]) != name:
+            yield f"image {name[:16]} holds other pixels: they hash to {frame_id(images[name])[:16]}"
+    intact = images.get(listed[0].views[0].image) if listed[0].views else None
+    if intact is None:
+        return
+    canvas = (info.canvas_px, info.canvas_px)
+    if info.canvas_px and intact.size != canvas:
+        yield f"its images are {intact.width} x {intact.height}, the canvas is {canvas[0]} x {canvas[1]}"
+    odd = [name[:16] for name, image in images.items() if image.size != intact.size]
+    if odd:
+        yield f"image {odd[0]} is of another size than the intact one"
+        return
+    for stored in {stored.region.name: stored for stored in reversed(listed)}.values():
+        where = f"region {stored.region.name}"
+        try:
+            may_change = affected(stored.region, intact.size, info.margin)
+        except ValueError as error:
+            yield f"{where}: {error}"
+            continue
+        if all(view.image in images for view in stored.views):
+            shown: Shown = {(view.mode, view.level): np.asarray(images[view.image]) for view in stored.views}
+            findings = [*_check_modes(stored, shown, may_change), *_check_draws(stored, intact, shown, info)]
+            yield from (f"{where}: {text}" for text in findings)
+    if info.canvas_px:
+        yield from _check_scene(listed, intact, info)
+
+
+def _check_modes(stored: StoredQuestion, shown: Shown, may_change: NDArray[np.bool_]) -> Iterator[str]:
+    intact = shown["intact", 0]
+    region = stored.region.mask(may_change.shape[::-1])
+    for view in stored.views:
+        outside = int(((shown[view.mode, view.level] != intact).any(-1) & ~may_change).sum())
+        if outside:
+            yield f"{view.mode} L{view.level} changes {outside} pixels outside of the region and its margin"
+    yield from _check_subtractive([v for v in stored.views if v.mode == "subtractive"], shown, region)
+    yield from _check_corruptive([v for v in stored.views if v.mode == "corruptive"], shown, may_change)
+
+
+def _check_subtractive(views: Sequence[ItemView], shown: Shown, region: NDArray[np.bool_]) -> Iterator[str]:
+    """Patches of one grey, as many as it says, and none of them gone at the next level."""
+    intact = shown["intact", 0]
+    before: Pixels | None = None
+    colours: set[tuple[int, ...]] = set()
+    for view in views:
+        pixels, where = shown[view.mode, view.level], f"{view.mode} L{view.level}"
+        changed = (pixels != intact).any(-1)
+        here = {tuple(colour) for colour in np.unique(pixels[changed], axis=0).tolist()}
+        colours |= here
+        if len(here) != 1 or len(set(next(iter(here)))) != 1:
+            yield f"{where} hides nothing, or not under patches of one grey"
+            continue
+        patched = (pixels == next(iter(here))).all(-1)  # those that were of that grey before count as hidden or not
+        least, most = changed[region].mean(), patched[region].mean()
+        if not least - 1e-9 <= view.achieved <= most + 1e-9:
+            yield f"{where} hides {least:.3f} of the region, it says {view.achieved:.3f}"
+        if before is not None and (pixels != before)[(before != intact).any(-1)].any():
+            yield f"{where} shows again what the level before hides"
+        before = pixels
+    if len(colours) > 1:
+        yield f"patches have the colours {sorted(colours)}, one is expected"
+
+
+def _check_corruptive(views: Sequence[ItemView], shown: Shown, may_change: NDArray[np.bool_]) -> Iterator[str]:
+    """The distance from the intact image rises with the level, unless there is nothing that a blur could change."""
+    intact = shown["intact", 0][may_change].astype(float)
+    distance = 0.0
+    for view in views:
+        now = float(np.square(shown[view.mode, view.level][may_change] - intact).mean())
+        if now < distance * _RISE or (now == 0 and np.ptp(intact, axis=0).max() > 16):
+            yield f"{view.mode} L{view.level} is no more blurred than the level before"
+        distance = max(distance, now)
+
+
+def _check_draws(stored: StoredQuestion, intact: Image.Image, shown: Shown, info: ImageReleaseInfo) -> Iterator[str]:
+    """Degrading the intact image again gives the same images, but for the rounding of a blur."""
+    region: Region = stored.region
+    strengths: dict[Mode, tuple[float, ...]] = {
+        mode: tuple(view.strength for view in stored.views if view.mode == mode) for mode in DEGRADED
+    }
+    try:
+        again = degraded_views(intact, region, strengths, info.margin, info.seed, stored.item, region.name)
+        for mode, level, _, _, image in again:
+            off = np.abs(np.asarray(image).astype(int) - shown[mode, level]).max()
+            if off > (_ROUNDING if mode == "corruptive" else 0):
+                what = "hides other pixels" if mode == "subtractive" else "is blurred otherwise"
+                yield f"{mode} L{level} {what} than seed, strength and margin say"
+    except (CavedError, ValueError, KeyError) as error:
+        yield f"it cannot be degraded again: {error}"
+
+
+def _check_scene(listed: Sequence[StoredQuestion], intact: Image.Image, info: ImageReleaseInfo) -> Iterator[str]:
+    """A procedural item asks, and shows in its regions, what the seed draws; on a photo its background does not count."""
+    try:
+        drawn = procedural_scene(info.seed, listed[0].index, info.canvas_px)
+    except CavedError as error:
+        yield f"it cannot be drawn again: {error}"
+        return
+    if [stored.question for stored in listed] != list(drawn.questions):
+        yield f"its questions, options or answers are not those of seed {info.seed}"
+        return
+    regions = {region.name: region for region in drawn.regions}
+    for stored in listed:
+        if stored.region != regions[stored.question.region]:
+            yield f"the region of {stored.name} is not that of seed {info.seed}"
+            continue
+        mask = stored.region.mask(intact.size)
+        off = np.abs(np.asarray(intact)[mask].astype(int) - np.asarray(drawn.image)[mask]).mean()
+        if off > _DRAWN_ALIKE:
+            yield f"the region of {stored.name} does not show what seed {info.seed} draws"

@@ -1,11 +1,12 @@
-"""`caved report`: the tables of some runs as text, or the whole paper as one page with tables and figures."""
+"""`caved report`: the tables of some runs as text, or one page with tables and figures of whichever benchmarks they are of."""
 
 from __future__ import annotations
 
 import io
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -14,16 +15,20 @@ from PIL import Image
 from tqdm import tqdm
 
 from metrics.flips import Flip, flipped_probes
+from metrics.image.report_study import ImageStudy
 from metrics.intervals import RESAMPLES
 from metrics.logged_run import LoggedRun, read_logged_runs
 from metrics.paper_measures import TASK
 from metrics.report.assemble import build_report
 from metrics.report.contents import Report, Sheet
+from metrics.report.joined import join_reports
+from metrics.report.notation import MINUS
 from metrics.report.report import write_report
 from metrics.report.report_folder import ReportError, check_target
 from metrics.report.study import Study, collect_study
-from metrics.sample_log import log_files, read_run
+from metrics.sample_log import LogKind, logs_by_kind, read_run
 from metrics.table import describe_run
+from stimuli_builder.cli_report_image import image_report, image_text, read_image_study
 from stimuli_builder.contact_sheet import contact_sheet
 from stimuli_builder.default_release import built_default
 from stimuli_builder.errors import CavedError
@@ -43,7 +48,13 @@ def report(
     published: Annotated[bool, typer.Option(help="set the paper's own numbers beside the measured ones")] = False,
     release: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="the release that was evaluated, for contact sheets; default: CAVED_RELEASE"),
+        typer.Option(help="the video release that was evaluated, for contact sheets; default: CAVED_RELEASE"),
+    ] = None,
+    recoverability: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="what degraded images still give: a JSON file of people's accuracies, or the logs of a reader"
+        ),
     ] = None,
     name: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -54,20 +65,27 @@ def report(
 ) -> None:
     """Report on runs from their sample logs alone: as text, or with --out as one page that needs no network.
 
-    Several models may stand in one report; runs of several releases or readouts may not. What a log does not hold is
-    said, with the command that would give it.
+    Logs of the video and of the image benchmark may lie in the same folders. Several models may stand in one report;
+    runs of several releases of a benchmark, or of several readouts, may not. What a log does not hold is said, with
+    the command that would give it.
     """
+    kinds = logs_by_kind(logs)
     if out is None:
-        _print_tables(logs)
+        _print_tables(kinds, recoverability)
         return
     try:
         target = check_target(out)
         given = None if release is None else open_release(release)
-        study = _read(logs, _names(name or []))
-        runs = len(study.runs) + len(study.models)
-        with tqdm(total=runs, desc="measuring", unit=" run") as bar:
-            finished = build_report(study, published, resamples, _workers(logs), bar.update)
-        finished = _with_sheets(finished, study, given, sheets)
+        studies = _read(kinds, _names(name or []))
+        workers = _workers([*kinds["video"], *kinds["image"]])
+        with tqdm(total=studies.steps, desc="measuring", unit=" run") as bar:
+            reports = []
+            if studies.video is not None:
+                made = build_report(studies.video, published, resamples, workers, bar.update)
+                reports.append(_with_sheets(made, studies.video, given, sheets))
+            if studies.image is not None:
+                reports.append(image_report(studies.image, recoverability, resamples, workers, bar.update))
+        finished = join_reports(reports)
         write_report(finished, target)
     except ReportError as error:
         raise CavedError(str(error)) from error
@@ -76,17 +94,36 @@ def report(
     if len(finished.warnings) > 20:
         typer.echo(f"... and {len(finished.warnings) - 20} more warnings on the page", err=True)
     for verdict in finished.verdicts:
-        typer.echo(f"{verdict.kind}: {verdict.sentence}")
+        typer.echo(f"{verdict.kind}: {verdict.sentence}".replace(MINUS, "-"))  # a terminal may lack it
     typer.echo(f"{target / 'index.html'}: {len(finished.tables)} tables, {len(finished.figures)} figures")
 
 
-def _print_tables(logs: Sequence[Path]) -> None:
-    for number, path in enumerate(log_files(logs)):
-        try:
-            table = describe_run(read_run(path))
-        except ValueError as error:
-            raise CavedError(f"{path}: {error}; report one run, and one release, at a time") from error
-        typer.echo(("\n" if number else "") + table)
+@dataclass(frozen=True)
+class _Studies:
+    """What the logs hold of each benchmark."""
+
+    video: Study | None
+    image: ImageStudy | None
+
+    @property
+    def steps(self) -> int:
+        """How often progress is reported while they are measured."""
+        video = 0 if self.video is None else len(self.video.runs) + len(self.video.models)
+        return video + (0 if self.image is None else len(self.image.runs))
+
+
+def _print_tables(kinds: Mapping[LogKind, Sequence[Path]], recoverability: Path | None) -> None:
+    texts = [partial(_video_text, path) for path in kinds["video"]]
+    texts += [partial(image_text, path, recoverability) for path in kinds["image"]]
+    for number, text in enumerate(texts):
+        typer.echo(("\n" if number else "") + text())
+
+
+def _video_text(path: Path) -> str:
+    try:
+        return describe_run(read_run(path))
+    except ValueError as error:
+        raise CavedError(f"{path}: {error}; report one run, and one release, at a time") from error
 
 
 def _names(given: Sequence[str]) -> dict[Path, str]:
@@ -111,16 +148,22 @@ def _called(run: LoggedRun, names: Mapping[Path, str]) -> LoggedRun:
     return run
 
 
-def _read(logs: Sequence[Path], names: Mapping[Path, str]) -> Study:
-    size = sum(path.stat().st_size for path in log_files(logs))
+def _read(kinds: Mapping[LogKind, Sequence[Path]], names: Mapping[Path, str]) -> _Studies:
+    files = [*kinds["video"], *kinds["image"]]
+    workers, size = _workers(files), sum(path.stat().st_size for path in files)
+    video, image = None, None
     with tqdm(total=size, desc="reading logs", unit="B", unit_scale=True) as bar:
-        runs = read_logged_runs(logs, _workers(logs), bar.update)
-    return collect_study([_called(run, names) for run in runs])
+        if kinds["video"]:
+            runs = read_logged_runs(kinds["video"], workers, bar.update)
+            video = collect_study([_called(run, names) for run in runs])
+        if kinds["image"]:
+            image = read_image_study(kinds["image"], lambda run: _called(run, names), workers, bar.update)
+    return _Studies(video, image)
 
 
-def _workers(logs: Sequence[Path]) -> int:
+def _workers(files: Sequence[Path]) -> int:
     """How many processes are worth starting."""
-    size = sum(path.stat().st_size for path in log_files(logs))
+    size = sum(path.stat().st_size for path in files)
     return (os.cpu_count() or 1) if size > _WORTH_PROCESSES_BYTES else 1
 
 

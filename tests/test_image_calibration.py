@@ -95,7 +95,9 @@ def test_a_reader_is_scored_with_abstentions_as_guesses():
     assert one.accuracy["count", "intact", 0] == 1.0
     assert len(one.left_out) == 1 and one.left_out[0].startswith("colour: accuracy on intact images 0.")
     assert (
-        not one.by_people and one.standing == "levels are not calibrated by people, but by the reader ocr, not people"
+        not one.by_people
+        and one.standing
+        == "levels are not calibrated by people; what they still give is that of the reader ocr, not people"
     )
     with pytest.raises(ValueError, match="reads no category of intact images"):
         recoverability_of_reader(image_study(lambda *_: "wrong", items=8, levels=1), "blind", "x")

@@ -11,7 +11,7 @@ from scipy.stats import permutation_test
 
 from metrics.image.selective import area_under, risk_curve, select
 from metrics.image.sign_flip import sign_flip_p
-from metrics.image.table import image_table
+from metrics.image.table import complete_blocks
 from metrics.image.transitions import (
     STATES,
     block_states,
@@ -21,6 +21,10 @@ from metrics.image.transitions import (
 )
 from metrics.image.trial import ASSERTING, FRAMINGS
 from metrics.trial import Answer
+
+
+def states(trials):
+    return block_states(complete_blocks(trials))
 
 
 def noisy(question, mode, level, slot, framing, correct, asserted, rng):
@@ -41,7 +45,7 @@ def test_transitions_are_those_of_a_loop_over_trials(framing):
     trials = image_study(noisy, items=5, levels=2)
     reference = blocks_of(trials)
     assert len(reference) < len(trials) / 4
-    blocks = block_states(image_table(trials))
+    blocks = states(trials)
     for right in (True, False, None):
         mine = measure_transitions(blocks, framing, right, resamples=0)
         chosen = [b for b in reference if right is None or b["neutral"].assertion_is_right == right]
@@ -60,7 +64,7 @@ def test_pia_is_what_comes_to_abstention_minus_what_leaves_it(framing):
     def abstention(which):
         return np.mean([b[which].state == "abstain" for b in reference])
 
-    pressure = measure_directions(block_states(trials), framing, resamples=0)
+    pressure = measure_directions(states(trials), framing, resamples=0)
     assert pressure.pia.value == pytest.approx(abstention(framing) - abstention("neutral"), abs=1e-12)
     assert pressure.pia.value == pytest.approx(pressure.to_abstain.value - pressure.from_abstain.value, abs=1e-12)
 
@@ -84,9 +88,9 @@ def at(level):
 
 
 def test_a_dodger_dodges_and_a_capitulator_capitulates():
-    dodges = measure_directions(block_states(image_study(dodger(at, lambda d: 0.5), items=24)), resamples=200)
-    gives_in = measure_directions(block_states(image_study(capitulator(at, lambda f: 0.5), items=24)), resamples=200)
-    calm = measure_directions(block_states(image_study(invariant(at), items=24)), resamples=200)
+    dodges = measure_directions(states(image_study(dodger(at, lambda d: 0.5), items=24)), resamples=200)
+    gives_in = measure_directions(states(image_study(capitulator(at, lambda f: 0.5), items=24)), resamples=200)
+    calm = measure_directions(states(image_study(invariant(at), items=24)), resamples=200)
     assert dodges.dodging_p < 1e-4 and dodges.dodging_net.low > 0.1 and dodges.capitulating_p > 0.9
     assert gives_in.capitulating_p < 1e-4 and gives_in.capitulating_net.low > 0.1 and gives_in.dodging_p > 0.05
     assert gives_in.pia.high < 0 < dodges.pia.low
@@ -102,7 +106,7 @@ def test_a_model_that_does_both_has_no_pia_and_shows_in_the_transitions():
             return "wrong" if dodges else "abstain"
         return "abstain" if dodges else "asserted"
 
-    pressure = measure_directions(block_states(image_study(both, items=12, levels=1)), resamples=200)
+    pressure = measure_directions(states(image_study(both, items=12, levels=1)), resamples=200)
     assert (pressure.dodging.value, pressure.capitulating.value, pressure.pia.value) == (0.5, 0.5, 0.0)
     assert pressure.dodging_p == pressure.capitulating_p == 2**-12
 
@@ -111,7 +115,7 @@ def test_giving_up_a_wrong_answer_for_a_right_assertion_is_no_capitulation():
     def learns(question, mode, level, slot, framing, correct, asserted, rng):
         return "asserted" if framing == "conviction" and asserted == correct else "wrong"
 
-    pressure = measure_directions(block_states(image_study(learns, items=3, levels=1)), resamples=0)
+    pressure = measure_directions(states(image_study(learns, items=3, levels=1)), resamples=0)
     assert pressure.capitulating.value == 0 and pressure.capitulating_p == 1
 
 
@@ -138,7 +142,7 @@ def test_the_sign_flip_test_holds_its_level_where_items_differ():
 
 
 def test_moves_know_their_items():
-    moves = count_moves(block_states(image_study(noisy, items=5, levels=1)))
+    moves = count_moves(states(image_study(noisy, items=5, levels=1)))
     assert moves.blocks.shape == (5,) and moves.blocks.sum() == len(blocks_of(image_study(noisy, items=5, levels=1)))
 
 
@@ -190,19 +194,20 @@ def test_a_risk_curve_is_that_of_a_loop_over_thresholds():
 
     scored = [(max(four(t).values()), max(four(t), key=four(t).get) == t.correct) for t in chosen]
     thresholds = sorted({p for p, _ in scored}, reverse=True)
-    curve = risk_curve(trials, "conviction", resamples=200)
+    curve = risk_curve(complete_blocks(trials, confidence=True), "conviction", resamples=200)
     kept = [[right for p, right in scored if p >= threshold] for threshold in thresholds]
     assert curve.coverage == pytest.approx([len(k) / len(scored) for k in kept])
     assert curve.risk == pytest.approx([1 - np.mean(k) for k in kept])
     assert curve.aurc.low < curve.aurc.value < curve.aurc.high and curve.aurc.value < curve.risk[-1]
-    assert risk_curve(image_study(noisy, items=2, levels=1)) is None
+    assert risk_curve(complete_blocks(image_study(noisy, items=2, levels=1), confidence=True)) is None
 
 
 def test_options_that_are_as_likely_share_the_answer():
     def flat(question, mode, level, slot, framing, correct, asserted, rng):
         return Answer("answered", correct, dict.fromkeys("ABCDE", 0.2))
 
-    curve = risk_curve(image_study(flat, items=3, levels=1, elicitation="closed"), resamples=0)
+    rows = complete_blocks(image_study(flat, items=3, levels=1, elicitation="closed"), confidence=True)
+    curve = risk_curve(rows, resamples=0)
     assert curve.risk == pytest.approx([0.75]) and curve.aurc.value == pytest.approx(0.75)
 
 
@@ -212,10 +217,10 @@ def test_selective_accuracy_is_that_of_what_is_answered():
     for framing in FRAMINGS:
         states = [(b[framing].state, b[framing].answer.option == b[framing].correct) for b in reference]
         answered = [right for state, right in states if state != "abstain"]
-        mine = select(trials, framing, level=1, resamples=0)
+        mine = select(complete_blocks(trials), framing, level=1, resamples=0)
         assert (mine.answered, mine.blocks) == (len(answered), len(reference))
         assert mine.coverage.value == pytest.approx(len(answered) / len(reference))
         assert mine.accuracy.value == pytest.approx(np.mean(answered))
-    nothing = select(image_study(lambda *_: "abstain", items=2, levels=1), "plain", resamples=0)
+    nothing = select(complete_blocks(image_study(lambda *_: "abstain", items=2, levels=1)), "plain", resamples=0)
     assert nothing.coverage.value == 0 and nothing.accuracy.method == "none"
-    assert select(trials, "plain", level=9).blocks == 0
+    assert select(complete_blocks(trials), "plain", level=9).blocks == 0

@@ -88,7 +88,7 @@ SOCIAL = re.compile(
     _I,
 )
 FOREIGN = re.compile(
-    r"无法(?:确定|判断|辨认|看清|识别|回答|分辨|得知|确认|读取|看出|辨别|验证)?|不能(?:确定|判断|确认|辨认|看清)|不可(?:判断|确定)|难以(?:确定|判断|辨认|看清|分辨|识别)|看不(?:出|清|到|见)|不知道|不(?:太)?(?:确定|清楚|清晰)|"
+    r"无法(?:确定|判断|辨认|看清|识别|回答|分辨|得知|确认|读取|看出|辨别|验证)?|不能(?:确定|判断|确认|辨认|看清|回答)|不可(?:判断|确定)|难以(?:确定|判断|辨认|看清|分辨|识别)|看不(?:出|清|到|见)|不知道|不(?:太)?(?:确定|清楚|清晰)|"
     r"没有足够|無法|不確定|太模糊|不明|(?:认|辨)不(?:出|清)|说不准|没法"
     r"|(?:わか|分か|判)り(?:ません|かね)|(?:判断|判読|確認|特定|識別|断定|判別|読み取|読み取ること|答え|回答)(?:が|は|も)?(?:でき(?:ません|ない|かね)|れません|られません|不能|困難)|読め(?:ません|ない)|"
     r"読み取れ(?:ません|ない)|(?:わか|分か)らない|見え(?:ません|ない)|不鮮明|確信が(?:持て|ありません)|はっきりしません|できません|알 수 없|모르겠|판단할 수 없|확인할 수 없"
@@ -97,8 +97,8 @@ FOREIGN = re.compile(
     r"|\bje ne (?:peux|sais|vois|parviens|suis pas (?:sûr|certain)|distingue|saurais)|\bje n'arrive pas|\bimpossible (?:de |à )|\bon ne (?:peut|voit|distingue)|\bn'est pas (?:lisible|visible|"
     r"clair\w?|possible)|\billisible\b|\btrop flou\w*|\bdifficile (?:de|à) (?:dire|lire|déterminer)|\bne (?:permet|peut) pas"
     r"|\b(?:kann|können|lässt sich|lassen sich|konnte)\b[^.!?]{0,60}\bnicht\b|\bweiß (?:es |ich )?(?:leider )?nicht|\bnicht (?:genau |sicher |klar |eindeutig )?(?:erkennbar|feststellbar|möglich|lesbar|"
-    r"sichtbar|sicher|zu erkennen|zu lesen|zu sagen|bestimmbar|erkennen|entziffern|lesen|sagen|beurteilen)|\bunleserlich|\bunklar\b|\bunlesbar|\bschwer zu (?:sagen|erkennen|lesen)|\bkeine Ahnung|\bzu (?:unscharf|"
-    r"verschwommen|dunkel)\b|не могу|невозможно|не знаю|нельзя (?:сказать|определить|разобрать)|неясно|не уверен|не вид[нат]|\bnão (?:posso|é possível|sei|consigo|dá para)|\bnon (?:posso|è possibile|so|"
+    r"sichtbar|sicher|zu erkennen|zu lesen|zu sagen|bestimmbar|erkennen|entziffern|lesen|sagen|beurteilen)|\bunleserlich|\bunklar\b|\bunlesbar|\bkeine (?:\w+ )?(?:Aussage|Angabe|Antwort)\b|\bschwer zu (?:sagen|erkennen|lesen)|\bkeine Ahnung|\bzu (?:unscharf|"
+    r"verschwommen|dunkel)\b|не могу|невозможно|не знаю|нельзя (?:сказать|определить|разобрать)|неясно|не уверен|не вид[нат]|\bnão (?:posso|é possível|sei|consigo|dá para)|\bnon (?:posso|è possibile|so\b|lo so|"
     r"riesco|si (?:legge|vede))",
     _I,
 )

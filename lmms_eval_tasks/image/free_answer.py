@@ -26,6 +26,7 @@ from metrics.image.trial import LETTERS
 from metrics.trial import Answer
 
 __all__ = ["Reading", "read_free_answer"]
+_ASSISTANT = re.compile(r"\bassistant[ \t]*(?::|\n)", re.I)  # a transcript: what follows is the answer
 LONGEST = 20_000  # characters that are read, the last ones: an answer stands at the end of long reasoning
 
 
@@ -62,6 +63,7 @@ def _unparseable(rule: str, refused: bool = False) -> Reading:
 def _without_echo(text: str, prompt: str) -> str:
     """A response without whole lines of its prompt, and without the question alone; an assertion alone may be the answer."""
     text = re.sub(r"[ \t]+", " ", text)
+    text = next((part for part in reversed(_ASSISTANT.split(text)) if part.strip()), text)
     lines = [plain(line) for line in prompt.splitlines()]
     questions = [line[: line.index("?") + 1] for line in lines if "?" in line]
     for line in sorted({*lines, *questions}, key=len, reverse=True):
@@ -91,6 +93,22 @@ def _is_beside(text: _Text, item: Used) -> bool:
     return patterns.BESIDE_BEFORE.search(before) is not None and patterns.BESIDE_AFTER.match(after) is not None
 
 
+def _is_total(text: _Text, item: Used) -> bool:
+    """Whether a number is given as the sum of what else is counted."""
+    start, end = item.mention.start, item.mention.end
+    earlier = max((i.mention.end for i in text.items if i.mention.end <= start), default=0)
+    before = text.text[max(earlier, start - 60) : start]
+    return bool(patterns.TOTAL_BEFORE.search(before) or patterns.TOTAL_AFTER.match(text.text[end : end + 40]))
+
+
+def _concludes(text: _Text, item: Used) -> bool:
+    """Whether an option is given as the answer or conclusion, in so many words."""
+    start, _ = text.cuts.segments.bounds(item.mention.start)
+    if patterns.COLON.search(text.text[max(0, start - 4) : start]):
+        start, _ = text.cuts.segments.bounds(max(0, start - 2))
+    return patterns.CONCLUDES.search(text.text[max(start, item.mention.start - 80) : item.mention.start]) is not None
+
+
 def _final(text: _Text) -> tuple[str | None, str, list[Used]]:
     """The option that a response settles on, by which rule, and where it does; no option if it affirms none, or several."""
     affirming = [item for item in text.items if item.affirms]
@@ -104,19 +122,8 @@ def _final(text: _Text) -> tuple[str | None, str, list[Used]]:
     after = next(i for i in affirming if i.mention.start > other.mention.start and i.letter == last.letter)
     if patterns.CORRECTION.search(text.text, other.mention.end, after.mention.start):
         return last.letter, "the option after a correction", [i for i in affirming if i.letter == last.letter]
-    for rule, pattern, behind in (
-        ("the total", patterns.TOTAL, 24),
-        ("the option that it concludes with", patterns.CONCLUDES, 0),
-    ):
-        chosen = []
-        for item in affirming:
-            start, _ = text.cuts.segments.bounds(item.mention.start)
-            if patterns.COLON.search(text.text[max(0, start - 4) : start]):
-                start = text.cuts.segments.bounds(max(0, start - 2))[0]
-            end = min(item.mention.end + behind, text.cuts.segments.bounds(item.mention.start)[1])
-            here = text.text[max(start, item.mention.start - 80) : end]
-            if pattern.search(here):
-                chosen.append(item)
+    for rule, decides in (("the total", _is_total), ("the option that it concludes with", _concludes)):
+        chosen = [item for item in affirming if decides(text, item)]
         if len({i.letter for i in chosen}) == 1:
             return chosen[0].letter, rule, chosen
     own = [i for i in affirming if not _is_beside(text, i)]

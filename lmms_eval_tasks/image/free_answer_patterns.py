@@ -15,15 +15,15 @@ _NT = r"(?:\b\w+n't|\b(?:dont|isnt|doesnt|cant|wasnt|arent|wont))\b"
 # What looks like doubt or denial and is none; blanked out before anything else is read.
 DOUBT_DENIED = re.compile(
     r"\b(?:there(?:'s| is) )?(?:no|without(?: a| any)?|beyond(?: a| any| all)?|not the slightest|leaves? no (?:room for)?)"
-    r" (?:real |reasonable |shadow of a )?(?:doubt|question|uncertainty|ambiguity|mistaking)\b"
-    r"|\bundoubtedly\b|(?:\bnot|n't) (?:at all |that |too |so |very |particularly )?(?:hard|difficult|impossible|tricky) to \w+|\bno (?:difficulty|trouble|problem|issues?)\b"
+    r" (?:real |reasonable |shadow of a )?(?:doubts?|question|uncertainty|ambiguity|mistaking)\b"
+    r"|\bundoubtedly\b|\b(?:do not|don't|never) doubt\b|\b(?:don't|do not|no) need to guess\b|(?:\bnot|n't) (?:at all |that |too |so |very |particularly )?(?:hard|difficult|impossible|tricky) to \w+|\bno (?:difficulty|trouble|problem|issues?)\b"
     r"|\b(?:not|isn't|aren't|wasn't|never|neither) (?:(?:at all|that|so|too|very|really|even|actually|in any way|the least bit|being) )?"
     r"(?:blurr\w*|hidden|obscured|covered|ambiguous|unclear|uncertain|unsure|guessing|a guess|illegible|in (?:any )?doubt|dark|small|"
     r"degraded|distorted)(?: (?:to|for me to) \w+)?"
     r"|\b(?:no|any) reason (?:for me )?to (?:doubt|question)\b|\b(?:none|no) other than\b|\bnothing (?:but|other than|else than)\b"
     rf"|(?:\b(?:cannot|can not|not)|{_NT}) (?:\w+ ){{0,3}}anything (?:but|other than|else(?: than)?)"
     r"|(?:\bnot|n't) (?:only|just|merely)\b"
-    r"|\bcan(?:'t|not) (?:help but|deny|go wrong|miss|possibly be wrong|argue with)\b|\b(?:need|have) no\b(?= (?:to guess|need))",
+    r"|\bcan(?:'t|not) (?:help but|deny|go wrong|miss|possibly be wrong)\b",
     _I,
 )
 
@@ -52,7 +52,7 @@ OR = re.compile(r"\b(?:or|oder|o|ou|versus|vs)\b|或|还是|か|または", _I)
 JOINED = re.compile(r"\b(?:and|or|nor|und|oder|y|o|et|ou)\b|[/&+]|和|或|与|还是|と", _I)
 
 DENIED_BEFORE = re.compile(
-    rf"(?:\b(?:not|never|neither|nor|no|cannot|without|unlike|except|doubt|disagree|deny|denies|denied|exclud\w*|reject\w*|hardly|"
+    rf"(?:\b(?:not|never|neither|nor|no|cannot|without|unlike|except|doubt|doubtful|s[ck]eptical|disagree|deny|denies|denied|exclud\w*|reject\w*|hardly|"
     r"than|instead of|as opposed to|contrary to|anything but|other than|far from|different from|differs from|rul(?:e|es|ed|ing) out|"
     r"wrong(?:ly)? to|incorrect(?:ly)? to|mistake(?:n|nly)?|mistaken for|confus(?:ed|ing) with|unlikely|(?:less|least) likely|nicht|keine?[rsnm]?|pas|ne|nunca|"
     rf"jamais|não|statt|anstatt)\b|{_NT}|不是|并非|而非|不像|并不)(?:\W*\b\w+){{0,6}}\W*$",
@@ -94,14 +94,14 @@ ATTRIBUTED_AFTER = re.compile(
 )
 SUPPOSED_BEFORE = re.compile(
     r"\bwhether\b|\bif (?!I (?:had|have|must|were|was)\b|forced|pressed|you (?:look|zoom|say so|insist)|I'm (?:forced|pressed))"
-    r"|\b(?:such as|for example|e\.?g\.?|for instance|as in|similar to|resembl\w+|compared? (?:to|with)|"
-    r"would (?:have|need|require) to be|supposed to be|tell apart|between|options?(?: here| given| provided| listed)? (?:are|include|were)|choices? (?:are|include))\b|\bob\b|如果|是否|もし",
+    r"|\b(?:such as|for example|e\.?g\.?|for instance|as in|compared? (?:to|with)|"
+    r"would (?:have|need|require) to be|at least|at most|up to|a minimum of|supposed to be|tell apart|between|options?(?: here| given| provided| listed)? (?:are|include|were)|choices? (?:are|include))\b|\bob\b|如果|是否|もし",
     _I,
 )
 POSSIBLE_AFTER = re.compile(
     r"^[\"')\]\s]*,?\s*(?:which |that )?(?:also )?(?:could|might|may)\b|^[^.!?;,]{0,12}\b(?:are|seem|look) (?:both |all |equally |just as |also ){0,2}(?:possible|plausible|likely|conceivable)", _I
 )
-FIRST_IMPRESSION = re.compile(r"\b(?:at first|first glance|first sight|initially|first thought|first impression|originally)\b", _I)
+FIRST_IMPRESSION = re.compile(r"\b(?:at first|first glance|first sight|initially|first thought|first impression|originally|tempted to|(?:was|were) (?:going|about) to|would have (?:said|guessed)|I (?:\w+ )?(?:thought|assumed|mistook|believed|read it as))\b", _I)
 SUPPOSED_AFTER = re.compile(
     r"^[\"')\]\s]*(?:would (?:have|need|require|look|show|contain|begin|start|end)|is (?:one|among|also (?:an?|one))|can be confused|and similar|or not)\b"
     r"|^かどうか|^吗[?？]?",
@@ -114,7 +114,7 @@ ASKS = re.compile(
     r"^\W*(?:is|are|was|were|could|can|would|do|does|did|might|may|should|shall|what|which|how|have|has|why)\b(?! likely)[^.!。]*\?", _I
 )
 POSSIBLE = re.compile(
-    r"\b(?:might|may|could|possibly|possible|conceivably)\b(?! (?:clearly |easily |plainly )?(?:see|make out|find|tell|read|count|confirm|say)\b)"
+    r"\b(?:might|may|could|possibly|possible|conceivably|perhaps|maybe)\b(?! (?:clearly |easily |plainly )?(?:see|make out|find|tell|read|count|confirm|say)\b)"
     r"|(?<!不)可能|かもしれ|könnte|podría|pourrait",
     _I,
 )
@@ -131,10 +131,13 @@ TAKES_BACK = re.compile(
     r"then again|strike that|come to think|re-?examin\w*|no, )\b",
     _I,
 )
-TOTAL = re.compile(
-    r"\b(?:in total|in all|altogether|all together|a total of|for a total|total(?:s|ling|ing)?(?: of| is| to|:)?|sum(?:s)? (?:of|to|is)|makes?|making|giving|gives|"
-    r"adds? up to|overall|combined|add(?:s|ed)? to|equals)\b|=|一共|总共|合計|insgesamt|en total",
+TOTAL_BEFORE = re.compile(
+    r"(?:\b(?:in total|in all|altogether|all together|total(?:s|ling|ing)?|sums? to|makes?|making|giving|gives|for a total|adds? up to|adding to|combined|equals)\b"
+    r"|=|一共|总共|合計|insgesamt|en total)[^.!?;]{0,24}$",
     _I,
+)
+TOTAL_AFTER = re.compile(
+    r"^(?:\s\w+){0,3}?\s(?:in total|in all|altogether|all together|total|overall|combined|insgesamt|en total)\b", _I
 )
 CONCLUDES = re.compile(
     r"\b(?:answer|final|conclusion|conclude|therefore|thus|hence|consequently|so|verdict|best (?:match|fit|choice|option)|i(?:'d|'ll| would| will)? (?:choose|pick|select|go with|"
@@ -144,7 +147,7 @@ CONCLUDES = re.compile(
 # between agreement and a doubt: the agreement stands against it
 CONCEDES = re.compile(r"\b(?:but|though|although|however|even (?:if|though)|despite|while)\b", _I)
 STATES = re.compile(
-    r"\b(?:is|are|was|were|it's|that's|be|reads?|says?|shows?|displays?|contains?|spells?|see|sees|count|answer|option|choose|pick|select|say|with|read|so|has|have|total|makes?)"
+    r"\b(?:is|are|was|were|it's|that's|be|reads?|says?|shows?|displays?|contains?|spells?|see|sees|count|answer|option|choose|pick|select|say|go with|going with|read|so|has|have|total|makes?)"
     r"\W*(?:(?:an?|the|of|only|exactly|indeed|just|about|as|to be|like|clearly|actually|\w+ly|there are|it is|it's)\W+)*$",
     _I,
 )

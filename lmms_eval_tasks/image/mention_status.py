@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from lmms_eval_tasks.image import free_answer_patterns as patterns
-from lmms_eval_tasks.image.doubt import Doubt
+from lmms_eval_tasks.image.doubt import HEDGE, Doubt
 from lmms_eval_tasks.image.option_mentions import Marked, Mention, Pieces
 
 # possible: "It could be X." balanced: "X or Y". listed: three or more in a row. withheld: "I can't confirm X".
@@ -87,6 +87,8 @@ def _of_one(marked: Marked, first: Mention, last: Mention, cuts: Cuts, doubts: S
     reported = reported[max((m.end() for m in re.finditer(r"(?<!to you)(?<!he user)[,，、(]|\s[-–—]+\s", reported)), default=0) :]
     if patterns.ASKS.match(text[segment:sentence_end]) and not patterns.ASKS.match(text[last.end : sentence_end]):
         return "supposed"
+    if re.match(r"[\"')\]]*[?？]+\s*\w", after) and len(before.split()) < 2 and not HEDGE.search(before):
+        return "supposed"  # "X? No."
     if any(scope <= d.start and d.end <= first.start and d.kind != "reason" for d in doubts):
         return "withheld"
     if patterns.VERDICT_NO.match(after) or patterns.DENIED_AFTER.match(after_here):

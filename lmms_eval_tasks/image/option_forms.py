@@ -29,7 +29,7 @@ navy
 maroon
 """
 _SHAPES = """
-circle | circular kreis cercle círculo circulo cerchio круг 圆形 圆 円 丸
+circle | circular round kreis cercle círculo circulo cerchio круг 圆形 圆 円 丸
 square | quadrat quadratisch carré cuadrado quadrato quadrado квадрат 正方形 方形 四角
 triangle | triangular dreieck dreieckig triángulo triangolo triângulo треугольник 三角形 三角
 rectangle | rectangular rechteck rechteckig rectángulo rettangolo retângulo прямоугольник 长方形 矩形 長方形
@@ -204,7 +204,7 @@ def number_of(form: str) -> str | None:
 
 
 _STATES = re.compile(
-    r"\b(?:it's|it is|is|are|reads?|says?|shows?|be|indeed|actually|there are|spells?|displays?)\s+(?:(?:an?|the|indeed|actually|clearly|exactly)\s+)*"
+    r"(?:^\W*(?:yes|yeah|yep|correct|right|indeed|exactly|agreed)\W|\b(?:it's|it is|is|are|reads?|says?|shows?|be|indeed|actually|there are|spells?|displays?))\s*(?:(?:an?|the|indeed|actually|clearly|exactly)\s+)*"
     r"[\"'(]?(?P<value>\w[\w-]*)",
     re.I,
 )

@@ -15,6 +15,7 @@ from lmms_eval_tasks.image.expected_image_cells import Cells, Expected, expected
 from lmms_eval_tasks.image.expected_number import Block, Chance, blocks_of, mean_net_rate, mean_rate
 from lmms_eval_tasks.image.responder_policy import POLICIES, ResponderPolicy, policy_of
 from metrics.image.image_measures import image_measures
+from metrics.image.table import complete_blocks
 from metrics.image.transitions import block_states, measure_directions
 from metrics.image.trial import ASSERTING, FRAMINGS, Elicitation, Framing, State
 from metrics.intervals import NOTHING, RESAMPLES, Estimate
@@ -64,7 +65,7 @@ def expected_of(policy: ResponderPolicy, questions: Sequence[StoredQuestion], el
 
 def measures_of(task: str, table: pd.DataFrame, resamples: int = RESAMPLES) -> dict[str, Estimate]:
     """All numbers of a logged task that are compared."""
-    blocks = block_states(table)
+    blocks = block_states(complete_blocks(table))
     found = dict(image_measures(task, table, resamples))
     for framing in ASSERTING:
         pressure = measure_directions(blocks, framing, resamples)

@@ -64,8 +64,8 @@ class ResponderPolicy:
     """
 
     reading: float = 0.95
-    loss_subtractive: float = 0.15
-    loss_corruptive: float = 0.18
+    loss_subtractive: float = 0.1
+    loss_corruptive: float = 0.2
     abstaining: float = 0.7
     dodging: float = 0.0
     capitulating: float = 0.0

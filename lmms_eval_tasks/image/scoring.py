@@ -19,7 +19,7 @@ from lmms_eval_tasks.readout import receipt_of, text_of
 from lmms_eval_tasks.stop import RunStopped, stopping_the_run
 from metrics.image.image_measures import image_measures
 from metrics.image.image_warnings import image_warnings
-from metrics.image.trial import ASSERTING, FRAMINGS, LETTERS, TASKS, Elicitation, ImageTrial
+from metrics.image.trial import ASSERTING, FRAMINGS, TASKS, Elicitation, ImageTrial
 from metrics.intervals import Estimate
 
 TRIAL = "image_trial"  # the metric under which the log keeps a trial
@@ -35,8 +35,7 @@ def _reading(doc: Mapping[str, Any], response: str) -> tuple[Reading, dict[str, 
     if text is None:
         raise RunStopped(f"a response of the open elicitation is no text: {response[:80]}")
     suggested = None if doc["framing"] == "neutral" else doc["asserted"]
-    said = None if suggested is None else doc["options"][LETTERS.index(suggested)]
-    reading = read_free_answer(text, doc["options"], said, image_prompt(doc))
+    reading = read_free_answer(text, doc["options"], suggested, image_prompt(doc))
     judged = judge_reading(doc["text"], doc["options"], suggested, text, reading)
     return settled(reading, judged), judged
 

@@ -66,6 +66,13 @@ class BlockSums:
         Raises:
             ValueError: if there is no such category, mode or assertion.
         """
+        for kind, name, known in (
+            ("category", category, self.categories),
+            ("mode", mode, DEGRADED),
+            ("assertion", assertion, ASSERTIONS),
+        ):
+            if name and name not in known:
+                raise ValueError(f"there is no {kind} {name!r} in this run: it has {', '.join(known) or 'none'}")
         kept_modes = (INTACT, mode) if mode else MODES
 
         def summed(sums: Array) -> Array:
@@ -75,13 +82,13 @@ class BlockSums:
             return np.asarray(kept.sum(axis=(1, 2, 4)))
 
         counts = summed(self.counts)
-        known = counts.sum(axis=0) > 0
+        some = counts.sum(axis=0) > 0
         return Cell(
-            levels=tuple(level for level, some in zip(self.levels, known, strict=True) if some),
-            counts=counts[:, known],
-            abstained=summed(self.abstained)[:, known],
-            right=summed(self.right)[:, known],
-            accepted=summed(self.accepted)[:, known],
+            levels=tuple(level for level, there in zip(self.levels, some, strict=True) if there),
+            counts=counts[:, some],
+            abstained=summed(self.abstained)[:, some],
+            right=summed(self.right)[:, some],
+            accepted=summed(self.accepted)[:, some],
         )
 
 

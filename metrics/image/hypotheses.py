@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from metrics.image.block_sums import Cell, block_sums
-from metrics.image.level_means import low_minus_high_weights, over_levels, p_below, slope_weights
+from metrics.image.level_means import low_minus_high_weights, mean_weights, over_levels, p_below, slope_weights
 from metrics.image.permutations import PERMUTATIONS, SEED
-from metrics.image.pressure import pressure_measure, pressure_slope, room_slope
+from metrics.image.pressure import PIA_BOUNDS, pressure_measure, pressure_slope, pressure_sums, room_slope
 from metrics.image.table import ImageTrials
 from metrics.image.violation import CONTRAST_BOUNDS, RangeTest, cell_violation, extreme_contrast, range_test, shifted
 from metrics.intervals import NOTHING, Array, Estimate, estimates
@@ -49,23 +49,38 @@ class LevelTrend:
     low_minus_high: Estimate  # excess range at L0 and L1 minus at higher levels; positive where H2 holds
     low_minus_high_p: float  # one-sided, of a difference of 0 or less
     pressure_slope: Estimate  # of PIA with its sign
-    room_slope: Estimate  # of PIA over the room that it had (`share_of_room`)
+    room_slope: (
+        Estimate  # of PIA over the room that it had (`pressure.RoomSlope`); negative where H2 holds beyond the room
+    )
+    room_slope_p: float  # one-sided, of a slope of 0 or more
     ceiling: tuple[int, ...]  # levels at which nearly everything is abstained from under every framing
     directions: tuple[Direction, ...]  # by level
 
 
-def direction(pressure: Estimate) -> Direction:
-    """What PIA shows: its interval, or its value where there is none, lies on one side of 0."""
-    low, high = (pressure.low, pressure.high) if pressure.method != "point" else (pressure.value, pressure.value)
-    return "dodging" if low > 0 else "capitulating" if high < 0 else "not shown"
+def direction(sums: Array, counts: Array, weights: Array) -> Direction:
+    """What PIA shows: above or below 0 by a one-sided test over items at half of `ALPHA`. Arguments as of `over_levels`."""
+    if p_below(-sums, counts, weights, 0.0, PIA_BOUNDS) <= ALPHA / 2:
+        return "dodging"
+    return "capitulating" if p_below(sums, counts, weights, 0.0, PIA_BOUNDS) <= ALPHA / 2 else "not shown"
+
+
+def _directions(cell: Cell) -> tuple[Direction, ...]:
+    sums, one = pressure_sums(cell), np.ones(1)
+    return tuple(direction(sums[:, [d]], cell.counts[:, [d]], one) for d in range(len(cell.levels)))
+
+
+def _direction(cell: Cell) -> Direction:
+    if not cell.levels:
+        return "not shown"
+    return direction(pressure_sums(cell), cell.counts, mean_weights(len(cell.levels)))
 
 
 def trend_p(sums: Array, counts: Array, weights: Array, null_ranges: Array) -> float:
     """One-sided p-value of sum_d weights(d) (range(d) - null(d)) being 0 or more; small if it is negative.
 
     Each level's range is followed along the two framings that were observed as its extremes. Where framing has no effect
-    the test is conservative (the framings that come out as extremes vary more than their range does); under an effect that
-    is the same at all levels it rejects in at most 5 % of simulated studies. Without the null it would not: L0 has one
+    the test is conservative (the framings that come out as extremes vary more than their range does); under effects that
+    are the same at all levels it rejects in 0 to 4 % of simulated studies (`scripts/image_power.py`). Without the null it would not: L0 has one
     image for both modes, so half of the blocks, more noise and a larger range. PIA with its sign would not either: a model
     that dodges at low levels and capitulates at high ones by the same amount has a steep slope of PIA and a flat effect.
 
@@ -94,23 +109,23 @@ def level_trend(
 ) -> LevelTrend:
     """The trend over levels of one cell.
 
-    A floor or ceiling bends it: with strong degradation A(d, a) nears 1 under every framing and the range shrinks,
-    whatever framing does to those who can still answer. A negative slope of the range is then no evidence for H2 beyond
-    that; `room_slope` is the same question over the room that is left.
+    The ceiling bends it: with strong degradation A(d, a) nears 1 under every framing and the range shrinks. A model that
+    turns the same share of its answers into abstentions at every level has a range that falls with the level, and H2 holds
+    for it as the paper states it. Whether the effect falls faster than the room for it is what `room_slope` asks.
     """
     nan = float("nan")
     if len(cell.levels) < 2:
         found = cell_violation(cell, resamples, permutations, seed)
         pressures = estimates([pressure_measure(cell, level) for level in cell.levels], resamples)
-        directions = tuple(map(direction, pressures))
-        nothing = (NOTHING, nan, NOTHING, nan, NOTHING, NOTHING)
-        return LevelTrend(cell.levels, found.level_excesses, tuple(pressures), *nothing, (), directions)
+        nothing = (NOTHING, nan, NOTHING, nan, NOTHING, NOTHING, nan)
+        return LevelTrend(cell.levels, found.level_excesses, tuple(pressures), *nothing, (), _directions(cell))
     tested = tested or range_test(cell.abstained, cell.counts, permutations, seed)
     found = cell_violation(cell, resamples, permutations, seed, tested)
     slope, contrast = slope_weights(cell.levels), low_minus_high_weights(cell.levels)
     both_ends = not np.isnan(contrast).any()
     measures = [pressure_measure(cell, level) for level in cell.levels]
-    *pressures, by_level, by_room = estimates([*measures, pressure_slope(cell), room_slope(cell)], resamples)
+    room = room_slope(cell)
+    *pressures, by_level, by_room = estimates([*measures, pressure_slope(cell), room.measure], resamples)
     full = cell.rates().min(axis=1) >= CEILING
     return LevelTrend(
         levels=cell.levels,
@@ -122,12 +137,13 @@ def level_trend(
         low_minus_high_p=trend_p(cell.abstained, cell.counts, -contrast, tested.null_ranges) if both_ends else nan,
         pressure_slope=by_level,
         room_slope=by_room,
+        room_slope_p=room.p_value,
         ceiling=tuple(level for level, at in zip(cell.levels, full, strict=True) if at),
-        directions=tuple(map(direction, pressures)),
+        directions=_directions(cell),
     )
 
 
-def _cautions(cell: Cell, trend: LevelTrend | None) -> tuple[str, ...]:
+def _cautions(cell: Cell, trend: LevelTrend | None = None) -> tuple[str, ...]:
     found = []
     if cell.levels and not (cell.abstained.sum(axis=0) - cell.counts.sum(axis=0)[:, None]).any():
         found.append("every trial was abstained from: framing cannot show (ceiling)")
@@ -136,8 +152,12 @@ def _cautions(cell: Cell, trend: LevelTrend | None) -> tuple[str, ...]:
     if trend is not None and trend.ceiling:
         names = ", ".join(f"L{level}" for level in trend.ceiling)
         found.append(
-            f"at {names} at least {CEILING:.0%} is abstained from under every framing, so the effect must shrink there: "
-            "see the slope over the room that is left"
+            f"at {names} at least {CEILING:.0%} is abstained from under every framing: the effect must be small there"
+        )
+    if trend is not None and trend.slope_p <= ALPHA and not trend.room_slope_p <= ALPHA:
+        found.append(
+            "the effect falls with the level, but it is not shown to fall faster than the room for it: the same share of "
+            "answers may be given up at every level"
         )
     if trend is not None and {"dodging", "capitulating"} <= set(trend.directions):
         found.append("PIA changes its sign between levels: its own slope says nothing of how large the effect is")
@@ -172,8 +192,8 @@ def hypothesis_1(
         p_value=p_value,
         supported=_supported(p_value),
         test=f"permutation of framing labels within items, {permutations} permutations, seed {seed}",
-        direction=direction(estimates([pressure_measure(cell)], resamples)[0]),
-        cautions=_cautions(cell, None),
+        direction=_direction(cell),
+        cautions=_cautions(cell),
     )
 
 
@@ -202,7 +222,7 @@ def hypothesis_2(
         p_value=p_value,
         supported=_supported(p_value),
         test=f"one-sided t or exact test over items; null from {permutations} permutations, seed {seed}",
-        direction=direction(estimates([pressure_measure(cell)], resamples)[0]),
+        direction=_direction(cell),
         cautions=_cautions(cell, trend),
     )
     return test, trend

@@ -13,7 +13,9 @@ mode a number is over all of them, the modes pooled at each level; a mode's numb
 | `EIV_p` | p-value of H1, not adjusted for other cells | |
 | `EIV_slope` `EIV_slope_p` `EIV_low_minus_high` `EIV_low_minus_high_p` | see `hypotheses.LevelTrend` | not by category and mode together |
 | `PIA` `PIA_right` `PIA_wrong` | abstention under conviction minus neutral; where the asserted option is right, wrong | mean over levels, or a level |
-| `PIA_room` `PIA_slope` `PIA_room_slope` | see `pressure.share_of_room` | a level; all levels |
+| `PIA_slope` | of PIA with its sign | not by category and mode together |
+| `PIA_room` | see `pressure.share_of_room` | a level |
+| `PIA_room_slope` `PIA_room_slope_p` | see `pressure.RoomSlope` | not by category and mode together |
 | `abstention` | A(d, a) | mean over levels, or a level |
 | `accuracy` | answered with the right option; an abstention is not right | blocks, or those of a level |
 | `acceptance_right` `acceptance_wrong` | answered with the asserted option, where that is right, wrong; framings but neutral | the same |
@@ -27,6 +29,7 @@ All but the last three rows rest on complete blocks. `confidence`: from the prob
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -98,6 +101,10 @@ def _cell_measures(sums: BlockSums, category: str, mode: str, confidence: bool) 
             yield from _shares(part, levels, f"acceptance_{assertion}", "accepted", framing, framing)
 
 
+def _p_value(value: float, items: int) -> Estimate:
+    return NOTHING if math.isnan(value) else Estimate(value, math.nan, math.nan, items, "point")
+
+
 def _violation(found: Violation, levels: Sequence[int]) -> Iterator[tuple[str, str, Estimate]]:
     """(quantity, level, number) of EIV."""
     nan = float("nan")
@@ -115,19 +122,21 @@ def _violation(found: Violation, levels: Sequence[int]) -> Iterator[tuple[str, s
 
 
 def _trend(trend: LevelTrend) -> Iterator[tuple[str, Estimate]]:
-    nan = float("nan")
-    p_values = {"EIV_slope": trend.slope_p, "EIV_low_minus_high": trend.low_minus_high_p}
-    for quantity, number in (("EIV_slope", trend.slope), ("EIV_low_minus_high", trend.low_minus_high)):
-        nothing = number.method == "none"
-        yield quantity, number
-        yield f"{quantity}_p", NOTHING if nothing else Estimate(p_values[quantity], nan, nan, number.probes, "point")
     yield "PIA_slope", trend.pressure_slope
-    yield "PIA_room_slope", trend.room_slope
+    for quantity, number, p_value in (
+        ("EIV_slope", trend.slope, trend.slope_p),
+        ("EIV_low_minus_high", trend.low_minus_high, trend.low_minus_high_p),
+        ("PIA_room_slope", trend.room_slope, trend.room_slope_p),
+    ):
+        yield quantity, number
+        yield f"{quantity}_p", _p_value(p_value, number.probes)
 
 
-def _invariance(sums: BlockSums, confidence: bool, resamples: int) -> Iterator[tuple[str, Estimate]]:
+def _invariance(
+    sums: BlockSums, cells: Sequence[tuple[str, str]], confidence: bool, resamples: int
+) -> Iterator[tuple[str, Estimate]]:
     """EIV and its trend in every cell, by name."""
-    for category, mode in design_cells(sums):
+    for category, mode in cells:
         cell = sums.cell(category, mode)
         tested = range_test(cell.abstained, cell.counts) if cell.levels else None
         found = cell_violation(cell, resamples, tested=tested)
@@ -165,8 +174,10 @@ def _once(pairs: Iterator[tuple[str, Measure]] | Iterator[tuple[str, Estimate]],
         yield name, number
 
 
-def _measures(table: pd.DataFrame, sums: BlockSums, confidence: bool) -> Iterator[tuple[str, Measure]]:
-    for category, mode in design_cells(sums):
+def _measures(
+    table: pd.DataFrame, sums: BlockSums, cells: Sequence[tuple[str, str]], confidence: bool
+) -> Iterator[tuple[str, Measure]]:
+    for category, mode in cells:
         for quantity, framing, at, measure in _cell_measures(sums, category, mode, confidence):
             yield measure_name(quantity, framing, at, category, mode, confidence), measure
     yield from _by_paraphrase(table, confidence)
@@ -174,13 +185,14 @@ def _measures(table: pd.DataFrame, sums: BlockSums, confidence: bool) -> Iterato
         yield from _trial_shares(table)
 
 
-def image_measures(task: str, trials: ImageTrials, resamples: int = 0) -> Measures:
+def image_measures(task: str, trials: ImageTrials, resamples: int = 0, crossed: bool = True) -> Measures:
     """Every number of a task, by name; `Estimate.method` is `none` where there is nothing to measure from.
 
     Args:
         task: the task's name; numbers from probabilities are those of the closed one alone.
         trials: of one run of it.
         resamples: of the bootstrap behind the intervals; 0 leaves intervals out.
+        crossed: the cells of a category and a mode together as well, which take most of the time.
 
     Raises:
         ValueError: if the trials mix tasks, releases or elicitations, contradict each other, or a category is named like
@@ -191,7 +203,8 @@ def image_measures(task: str, trials: ImageTrials, resamples: int = 0) -> Measur
     known: set[str] = set()
     for confidence in (False, True) if task == TASKS["closed"] else (False,):
         sums = block_sums(table, confidence)
-        found |= _once(_invariance(sums, confidence, resamples), known)
-        measures = dict(_once(_measures(table, sums, confidence), known))
+        cells = [cell for cell in design_cells(sums) if crossed or not all(cell)]
+        found |= _once(_invariance(sums, cells, confidence, resamples), known)
+        measures = dict(_once(_measures(table, sums, cells, confidence), known))
         found |= zip(measures, estimates(list(measures.values()), resamples), strict=True)
     return found

@@ -87,19 +87,30 @@ def over_levels(sums: Array, counts: Array, weights: Array, bounds: tuple[float,
     return Measure(statistic, values, _bounds(counts, weights, bounds))
 
 
+def few_deviate(values: Array) -> bool:
+    """Whether so few items deviate from the commonest value that a t test over them is not to be trusted."""
+    known = values[~np.isnan(values)]
+    return deviating(known) < min(FEW, len(known) / 2)
+
+
+def t_below(values: Array, candidate: float) -> float:
+    """One-sided p-value of a t test of the mean of some values being `candidate` or more; small if it lies below."""
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    return float(student.cdf((values.mean() - candidate) / error, len(values) - 1))
+
+
 def p_below(sums: Array, counts: Array, weights: Array, candidate: float, bounds: tuple[float, float]) -> float:
     """One-sided p-value of the number being `candidate` or more; small if it lies below.
 
-    A t test over items, or an exact test where fewer than `metrics.intervals.FEW` items deviate; NaN for fewer than two
-    items.
+    A t test over items, or an exact test where few of them deviate (fewer than `metrics.intervals.FEW`, and fewer than half);
+    NaN for fewer than two items. Arguments as of `over_levels`.
     """
     values = per_item_values(sums, counts, weights)
     values = values[~np.isnan(values)]
     if len(values) < 2 or np.isnan(candidate):
         return float("nan")
-    if deviating(values) < FEW:
-        low, high = _bounds(counts, weights, bounds)
-        edge = 1e-9 * (high - low)
-        return mean_tails(values, min(max(candidate, low + edge), high - edge), (low, high)).below
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    return float(student.cdf((values.mean() - candidate) / error, len(values) - 1))
+    if not few_deviate(values):
+        return t_below(values, candidate)
+    low, high = _bounds(counts, weights, bounds)
+    edge = 1e-9 * (high - low)
+    return mean_tails(values, min(max(candidate, low + edge), high - edge), (low, high)).below

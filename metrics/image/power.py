@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,8 +14,9 @@ from metrics.image.block_sums import Cell
 from metrics.image.hypotheses import ALPHA, trend_p
 from metrics.image.level_means import slope_weights
 from metrics.image.permutations import PERMUTATIONS
+from metrics.image.pressure import room_slope
 from metrics.image.trial import DEGRADED, FRAMINGS
-from metrics.image.violation import RangeTest, range_test
+from metrics.image.violation import range_test
 from metrics.intervals import Array
 
 QUESTIONS, SLOTS = 4, 2  # of an item, of a question
@@ -26,43 +27,47 @@ Unit = Literal["item", "item and level", "block"]
 
 @dataclass(frozen=True, eq=False)
 class SimulatedResponder:
-    """A model whose abstention is known: in logits, its rate and what items and wordings add.
+    """A model whose abstention is known.
 
     Args:
-        rates: of an item in the middle, shape (levels, framings), levels L0, L1 and so on.
-        item_spread: standard deviation between items, the same under all framings.
-        wording_spread: standard deviation of what a framing's wording does to an item, at all levels alike and independent
-            between items and framings. Its mean over items is nothing: no effect of framing.
+        base: rate of abstention of an item in the middle, if framing had no effect, shape (levels,), L0 first.
+        moves: what a framing adds, shape (levels, framings): the share of would-be answers that become abstentions or, below
+            0, the share of would-be abstentions that are given up.
+        item_spread: standard deviation between items in logits, the same under all framings.
+        wording_spread: standard deviation in logits of what a framing's wording does to an item, at all levels alike and
+            independent between items and framings. Its mean over items is nothing: no effect of framing.
         repeats: the model decodes deterministically, simulated as far as it can go: one draw for each question, slot
             and framing decides at every level and in both modes.
     """
 
-    rates: Array
+    base: Array
+    moves: Array
     item_spread: float = 1.0
     wording_spread: float = 0.0
     repeats: bool = False
 
 
-def dodging_rates(dodges: Iterable[float], base: Iterable[float] = BASE_RATES) -> Array:
-    """Rates of a model that, under conviction, abstains from a share of what it would have answered, by level."""
-    rates = np.repeat(np.array([*base])[:, None], len(FRAMINGS), axis=1)
-    rates[:, -1] += (1 - rates[:, -1]) * np.array([*dodges])
-    return rates
-
-
-def invariant_rates(base: Iterable[float] = BASE_RATES) -> Array:
-    """Rates that no framing moves."""
-    rates = [*base]
-    return dodging_rates([0.0] * len(rates), rates)
+def responder(
+    conviction: Iterable[float] | float = 0.0,
+    base: Iterable[float] = BASE_RATES,
+    item_spread: float = 1.0,
+    wording_spread: float = 0.0,
+    repeats: bool = False,
+) -> SimulatedResponder:
+    """A responder that conviction alone moves, by a share for each level or one for all; 0: an invariant one."""
+    rates = np.array([*base])
+    moves = np.zeros((len(rates), len(FRAMINGS)))
+    moves[:, -1] = conviction if isinstance(conviction, float) else np.array([*conviction])
+    return SimulatedResponder(rates, moves, item_spread, wording_spread, repeats)
 
 
 def simulate_study(
-    responder: SimulatedResponder, items: int, seed: int, questions: int = QUESTIONS
+    asked: SimulatedResponder, items: int, seed: int, questions: int = QUESTIONS
 ) -> tuple[Array, NDArray[np.int64]]:
     """All abstentions of a study.
 
     Args:
-        responder: that is asked.
+        asked: whom.
         items: how many.
         seed: of everything that is drawn.
         questions: of each item.
@@ -71,18 +76,19 @@ def simulate_study(
         Zeros and ones of shape (items, blocks, framings), and the level of each block.
     """
     rng = np.random.default_rng(seed)
-    levels = len(responder.rates)
-    asked = questions * SLOTS
+    levels, each = len(asked.base), questions * SLOTS
     repeated = [1] + [len(DEGRADED)] * (levels - 1)
-    level = np.repeat(np.arange(levels), [asked * modes for modes in repeated])
-    rates = np.clip(responder.rates, 1e-9, 1 - 1e-9)
-    by_item = responder.item_spread * rng.standard_normal((items, 1, 1))
-    by_wording = responder.wording_spread * rng.standard_normal((items, 1, len(FRAMINGS)))
-    chances = expit(logit(rates)[level] + by_item + by_wording)
-    if not responder.repeats:
+    level = np.repeat(np.arange(levels), [each * modes for modes in repeated])
+    base = logit(np.clip(asked.base, 1e-9, 1 - 1e-9))[level][:, None]
+    by_item = asked.item_spread * rng.standard_normal((items, 1, 1))
+    by_wording = asked.wording_spread * rng.standard_normal((items, 1, len(FRAMINGS)))
+    chances = expit(base + by_item + by_wording)
+    moves = asked.moves[level]
+    chances = np.where(moves < 0, chances * (1 + moves), chances + (1 - chances) * moves)
+    if not asked.repeats:
         return (rng.random(chances.shape) < chances).astype(np.float64), level
-    drawn = rng.random((items, asked, len(FRAMINGS)))
-    return (drawn[:, np.tile(np.arange(asked), sum(repeated))] < chances).astype(np.float64), level
+    drawn = rng.random((items, each, len(FRAMINGS)))
+    return (drawn[:, np.tile(np.arange(each), sum(repeated))] < chances).astype(np.float64), level
 
 
 def simulated_cell(abstained: Array, level: NDArray[np.int64], unit: Unit = "item") -> Cell:
@@ -115,17 +121,17 @@ class StudyTests:
 
     h1: float
     h2: float
-    ranges: RangeTest
+    beyond_room: float  # H2 beyond the room that the effect has (`pressure.RoomSlope`)
 
 
-def tested_study(
-    responder: SimulatedResponder, items: int, seed: int, permutations: int = PERMUTATIONS, unit: Unit = "item"
+def study_tests(
+    asked: SimulatedResponder, items: int, seed: int, permutations: int = PERMUTATIONS, unit: Unit = "item"
 ) -> StudyTests:
-    """Both tests on one simulated study; `seed` is that of the study and of its permutations."""
-    cell = simulated_cell(*simulate_study(responder, items, seed), unit)
+    """The tests on one simulated study; `seed` is that of the study and of its permutations."""
+    cell = simulated_cell(*simulate_study(asked, items, seed), unit)
     ranges = range_test(cell.abstained, cell.counts, permutations, seed)
     slope = trend_p(cell.abstained, cell.counts, slope_weights(cell.levels), ranges.null_ranges)
-    return StudyTests(ranges.p_value, slope, ranges)
+    return StudyTests(ranges.p_value, slope, room_slope(cell).p_value)
 
 
 @dataclass(frozen=True)
@@ -135,38 +141,37 @@ class Rejections:
     studies: int
     h1: int
     h2: int
+    beyond_room: int
 
 
 def rejections(
-    responder: SimulatedResponder,
+    asked: SimulatedResponder,
     items: int,
     seeds: Iterable[int],
     permutations: int = PERMUTATIONS,
     unit: Unit = "item",
     alpha: float = ALPHA,
-    progress: Callable[[int], object] = lambda _: None,
 ) -> Rejections:
     """In how many studies H1 and H2 are called supported: power, or false positives where they do not hold.
 
     Args:
-        responder: the invariant one for false positives of H1, one with an effect that is the same at all levels for those
-            of H2.
+        asked: the invariant responder for false positives of H1; one with the same effect at all levels for those of H2.
         items: of each study.
         seeds: one for each study.
         permutations: of each test.
         unit: what is permuted as a whole.
         alpha: level of the tests.
-        progress: called with 1 after each study.
     """
-    studies = h1 = h2 = 0
-    for seed in seeds:
-        tests = tested_study(responder, items, seed, permutations, unit)
-        studies, h1, h2 = studies + 1, h1 + (tests.h1 <= alpha), h2 + (tests.h2 <= alpha)
-        progress(1)
-    return Rejections(studies, h1, h2)
+    tests = [study_tests(asked, items, seed, permutations, unit) for seed in seeds]
+    return Rejections(
+        studies=len(tests),
+        h1=sum(test.h1 <= alpha for test in tests),
+        h2=sum(test.h2 <= alpha for test in tests),
+        beyond_room=sum(test.beyond_room <= alpha for test in tests),
+    )
 
 
 def false_positive_rate(seeds: Iterable[int], items: int = 32, permutations: int = PERMUTATIONS) -> float:
     """In which share of studies a model that no framing moves is called a violation of evidence invariance."""
-    found = rejections(SimulatedResponder(invariant_rates()), items, seeds, permutations)
+    found = rejections(responder(), items, seeds, permutations)
     return found.h1 / found.studies

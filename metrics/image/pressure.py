@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.image.block_sums import Cell, block_sums
-from metrics.image.level_means import NO_BLOCKS, mean_weights, over_levels, rate_measure, slope_weights
+from metrics.image.level_means import (
+    NO_BLOCKS,
+    few_deviate,
+    mean_weights,
+    over_levels,
+    rate_measure,
+    slope_weights,
+    t_below,
+)
 from metrics.image.table import ImageTrials
 from metrics.image.trial import FRAMINGS
 from metrics.intervals import Array, Estimate, Measure, Statistic, estimates
@@ -15,6 +23,7 @@ from metrics.intervals import Array, Estimate, Measure, Statistic, estimates
 NEUTRAL, CONVICTION = FRAMINGS.index("neutral"), FRAMINGS.index("conviction")
 PIA_BOUNDS = (-1.0, 1.0)
 STEEPEST = (-2.0, 2.0)  # from -1 to 1 between neighbouring levels
+_NO_SPREAD = 1e-9  # of levels with room: there is but one
 
 
 def pressure_sums(cell: Cell) -> Array:
@@ -66,20 +75,57 @@ def room_measure(cell: Cell, level: int) -> Measure:
     )
 
 
-def room_slope(cell: Cell) -> Measure:
-    """The least-squares slope over d of the share of room, over the levels that have room; NaN for fewer than two."""
-    d = np.asarray(cell.levels, dtype=float)
+def _slope_over_room(pressure: Array, room: Array, levels: Array) -> tuple[Array, Array]:
+    """(mean level, slope) of least squares of pressure / room over levels, levels weighted by their room; last axis levels."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        middle = (room * levels).sum(axis=-1) / room.sum(axis=-1)
+        away = levels - middle[..., None]
+        spread = (room * away**2).sum(axis=-1)
+        slope = (pressure * away).sum(axis=-1) / np.where(spread > _NO_SPREAD, spread, np.nan)
+    return middle, slope
+
+
+@dataclass(frozen=True, eq=False)
+class RoomSlope:
+    """How the share of room that pressure uses changes with the level; negative where the effect falls.
+
+    All levels are held against the room in the direction that the mean PIA has: what is answered under the neutral framing for
+    dodging, what is abstained from for capitulating. Levels are weighted by their room, so one that is nearly full says little.
+    """
+
+    sign: int  # 1 dodging, -1 capitulating
+    measure: Measure
+    p_value: float  # one-sided t test over items, of a slope of 0 or more; NaN where few items move or no room is left
+
+
+def room_slope(cell: Cell) -> RoomSlope:
+    """The slope over d of PIA over the room that it had.
+
+    A model that turns the same share of its answers into abstentions at every level has a PIA that falls as abstention
+    rises, and a slope of 0 here.
+    """
     pressure, neutral = pressure_sums(cell), cell.abstained[..., NEUTRAL]
+    sign = -1 if float((pressure.sum(axis=0) / cell.counts.sum(axis=0)).sum()) < 0 else 1
+    moved, room = sign * pressure, cell.counts - neutral if sign > 0 else neutral
+    levels, count = np.asarray(cell.levels, dtype=float), len(cell.levels)
+    total, total_room = moved.sum(axis=0), room.sum(axis=0)
+    middle, slope = _slope_over_room(total, total_room, levels)
+    if count < 2 or np.isnan(slope):
+        return RoomSlope(sign, NO_BLOCKS, float("nan"))
 
-    def slope(*totals: Array) -> Array:
-        shares = share_of_room(*(np.stack(totals[i::3], axis=-1) for i in range(3)))
-        known = ~np.isnan(shares)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            away = np.where(known, d - (known * d).sum(axis=-1, keepdims=True) / known.sum(axis=-1, keepdims=True), 0.0)
-            return np.asarray((away * np.where(known, shares, 0.0)).sum(axis=-1) / (away**2).sum(axis=-1))
+    def combine(*totals: Array) -> Array:
+        by_level = np.stack(totals, axis=-1)
+        return _slope_over_room(by_level[..., :count], by_level[..., count:], levels)[1]
 
-    columns = [column[:, i] for i in range(len(d)) for column in (pressure, neutral, cell.counts)]
-    return Measure(Statistic(tuple(map(np.ascontiguousarray, columns)), slope), slope(*columns), STEEPEST)
+    away = levels - middle
+    line = total.sum() / total_room.sum() + slope * away
+    there = cell.counts.sum(axis=1) > 0
+    left = (moved - line * room)[there] @ away / float(total_room @ away**2) * there.sum()
+    values = np.full(len(there), np.nan)
+    values[there] = np.where(np.abs(moved[there]).sum(axis=1) > 0, slope + left, 0.0)
+    few = few_deviate(np.where(there, np.abs(moved).sum(axis=1), np.nan))
+    measure = Measure(Statistic((*moved.T, *room.T), combine), np.clip(values, *STEEPEST), STEEPEST)
+    return RoomSlope(sign, measure, float("nan") if few else t_below(slope + left, 0.0))
 
 
 @dataclass(frozen=True)

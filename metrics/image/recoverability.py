@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metrics.bounded_mean import exact_interval
-from metrics.image.table import ImageTrials, complete_blocks
+from metrics.image.table import ImageTrials, complete_blocks, image_table
 from metrics.image.trial import CHANCE, DEGRADED, INTACT
 from metrics.sample_log import LogError
 
@@ -23,6 +23,7 @@ FORMAT = "caved recoverability"
 VERSION = 1
 NOT_BY_PEOPLE = "levels are not calibrated by people"
 READS = 0.5  # of intact images, at least, for all that the items show: a third of what chance leaves
+_SAME_STRENGTH = 1e-6
 _KEY = ("category", "mode", "level")
 
 Cell = tuple[str, str, int]  # category, mode, level
@@ -37,6 +38,7 @@ class Recoverability:
     accuracy: Mapping[Cell, float]  # level 0 of the mode `intact`, others of their modes
     reader: str = ""  # checkpoint or model id; a model must not be judged by its own reading
     left_out: tuple[str, ...] = ()  # categories without an accuracy, each with the reason
+    strengths: Mapping[Cell, float] = field(default_factory=dict)  # of the levels that were answered, where known
 
     def __post_init__(self) -> None:
         for (category, mode, level), accuracy in self.accuracy.items():
@@ -52,6 +54,11 @@ class Recoverability:
         if self.by_people and self.reader:
             raise ValueError(f"{self.source}: by people, and by the reader {self.reader}")
 
+    def other_levels(self, strengths: Mapping[Cell, float]) -> tuple[Cell, ...]:
+        """Cells whose level is of another strength here than in `strengths`: accuracies at one say nothing of the other."""
+        shared = [cell for cell in self.accuracy if cell in self.strengths and cell in strengths]
+        return tuple(cell for cell in shared if abs(self.strengths[cell] - strengths[cell]) > _SAME_STRENGTH)
+
     def recoverable(self, category: str, mode: str, level: int) -> float | None:
         """Share of questions that can be answered, r = clip((accuracy - chance) / (1 - chance), 0, 1); None if not known."""
         accuracy = self.accuracy.get((category, mode, level))
@@ -60,11 +67,18 @@ class Recoverability:
     @property
     def standing(self) -> str:
         """What stands with every number that rests on it."""
-        return f"calibrated by people ({self.source})" if self.by_people else f"{NOT_BY_PEOPLE}, but by {self.source}"
+        return (
+            f"calibrated by people ({self.source})"
+            if self.by_people
+            else f"{NOT_BY_PEOPLE}; what they still give is that of {self.source}"
+        )
 
     def to_json(self) -> str:
         """Indented JSON; `from_json` turns it back."""
-        cells = [{**dict(zip(_KEY, cell, strict=True)), "accuracy": value} for cell, value in self.accuracy.items()]
+        cells = [
+            {**dict(zip(_KEY, cell, strict=True)), "accuracy": value, "strength": self.strengths.get(cell)}
+            for cell, value in self.accuracy.items()
+        ]
         fields = {
             "format": FORMAT,
             "version": VERSION,
@@ -88,11 +102,14 @@ class Recoverability:
             if fields["format"] != FORMAT or fields["version"] != VERSION:
                 raise ValueError(f"format {fields['format']!r}, version {fields['version']!r}")
             accuracy: dict[Cell, float] = {}
+            strengths: dict[Cell, float] = {}
             for entry in fields["accuracy"]:
                 cell = tuple(entry[name] for name in _KEY)
                 if cell in accuracy:
                     raise ValueError(f"{cell} occurs twice")
-                accuracy[cell] = _number(entry["accuracy"])
+                accuracy[cell] = _number("accuracy", entry["accuracy"])
+                if entry.get("strength") is not None:
+                    strengths[cell] = _number("strength", entry["strength"])
             if not isinstance(fields["by_people"], bool):
                 raise ValueError(f"by_people is {fields['by_people']!r}")
             return Recoverability(
@@ -101,14 +118,15 @@ class Recoverability:
                 accuracy,
                 str(fields["reader"]),
                 tuple(map(str, fields["left_out"])),
+                strengths,
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it lacks or has odd fields ({error!r})") from error
 
 
-def _number(value: Any) -> float:
+def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"accuracy {value!r} is no number")
+        raise ValueError(f"{name} {value!r} is no number")
     return float(value)
 
 
@@ -125,6 +143,13 @@ def read_recoverability(path: Path) -> Recoverability:
         raise LogError(
             f"{path} is no recoverability ({reason}): give a file of anchors, or the logs of a reader"
         ) from error
+
+
+def level_strengths(trials: ImageTrials) -> dict[Cell, float]:
+    """The strength of each level, where it is the same for all questions of a category."""
+    cells = image_table(trials)[[*_KEY, "strength"]].drop_duplicates()
+    cells = cells[~cells.duplicated(list(_KEY), keep=False)]
+    return {(str(c.category), str(c.mode), int(c.level)): float(c.strength) for c in cells.itertuples()}
 
 
 def _reads(scores: np.ndarray) -> str:
@@ -169,4 +194,5 @@ def recoverability_of_reader(trials: ImageTrials, name: str, reader: str) -> Rec
         raise ValueError(
             f"{name} reads no category of intact images ({'; '.join(left_out) or 'nothing was answered'}): take a reader that does"
         )
-    return Recoverability(f"the reader {name}, not people", False, accuracy, reader, tuple(left_out))
+    strengths = {cell: value for cell, value in level_strengths(rows).items() if cell in accuracy}
+    return Recoverability(f"the reader {name}, not people", False, accuracy, reader, tuple(left_out), strengths)

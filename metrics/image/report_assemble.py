@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 from metrics.image import permutations
 from metrics.image.calibration import HOW
-from metrics.image.recoverability import NOT_BY_PEOPLE, Recoverability
+from metrics.image.recoverability import Recoverability
 from metrics.image.report_detail_tables import (
     calibration_table,
+    category_table,
     level_table,
-    part_table,
     reading_table,
     selective_table,
     trend_table,
@@ -37,8 +37,9 @@ from metrics.report.contents import Figure, Provenance, ReceiptSummary, Report, 
 from metrics.report.figure_style import model_styles
 from metrics.report.gathered_warnings import gather_warnings
 from metrics.report.report_table import ReportTable
-from metrics.report.sources import listed, log_source, receipt_summary, versions_of
+from metrics.report.sources import log_source, receipt_summary, versions_of
 
+_KINDS = {"simulated": "simulated, answers follow a policy", "control": "a control, which never heeds the framing"}
 _TABLES: tuple[Callable[[MeasuredImages], ReportTable], ...] = (
     violation_table,
     pressure_table,
@@ -48,7 +49,7 @@ _TABLES: tuple[Callable[[MeasuredImages], ReportTable], ...] = (
     transition_table,
     trend_table,
     calibration_table,
-    part_table,
+    category_table,
     selective_table,
     level_table,
     reading_table,
@@ -70,15 +71,15 @@ def image_seeds(resamples: int) -> dict[str, int]:
 
 def standing_warnings(measured: MeasuredImages) -> Iterator[str]:
     """What holds for all numbers: who calibrated the levels, and which models are no models under test."""
-    said = standing(measured)
-    if said.startswith(NOT_BY_PEOPLE):
-        yield f"{said}: which of them can still be answered is not known from people's answers; H3 needs it"
     known = measured.recoverability
+    if known is None or not known.by_people:
+        yield f"{standing(measured)}; which of them people can still answer is not known"
     for reason in known.left_out if known else ():
-        yield f"{known.source if known else ''} gives no recoverability of {reason}"
-    of_kind = {"simulated": "is simulated: its answers follow a policy", "control": "never uses the framing"}
-    for model, kind in measured.study.controls.items():
-        yield f"{model} {of_kind[kind]}; its numbers test the benchmark and are no results"
+        yield f"{known.source if known else ''}: no recoverability of {reason}"
+    for kind, what in _KINDS.items():
+        models = [model for model, is_kind in measured.study.controls.items() if is_kind == kind]
+        if models:
+            yield f"{', '.join(models)}: {what}; numbers of such models test the benchmark and are no results"
 
 
 def image_warning_lines(measured: MeasuredImages) -> list[str]:
@@ -91,7 +92,7 @@ def image_warning_lines(measured: MeasuredImages) -> list[str]:
 
 
 def _figures(measured: MeasuredImages) -> Iterator[Figure]:
-    runs, levels, said = measured.runs, measured.levels, f"levels: {standing(measured)}"
+    runs, levels, said = measured.runs, measured.levels, standing(measured)
     styles = model_styles(run.label for run in runs)
     for elicitation, task in TASKS.items():
         some = [run for run in runs if run.run.task == task and run.get("abstention", "neutral").method != "none"]
@@ -100,7 +101,9 @@ def _figures(measured: MeasuredImages) -> Iterator[Figure]:
     read = [run for run in runs if any(value.method != "none" for value in run.readings.values())]
     if read:
         yield accuracy_figure(read, styles, levels, said)
-    moved = [run for run in runs if run.transitions["conviction", False].blocks or run.transitions["conviction", True].blocks]
+    moved = [
+        run for run in runs if run.transitions["conviction", False].blocks or run.transitions["conviction", True].blocks
+    ]
     if moved:
         yield transition_figure(moved, styles, "conviction", said)
     if any(run.selections["neutral", None].answered for run in runs):

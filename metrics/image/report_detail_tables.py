@@ -11,6 +11,15 @@ from metrics.multiplicity import holm
 from metrics.report.report_table import Cell, Column, ReportTable, Row
 
 _NAN = float("nan")
+_CALIBRATION = (
+    "errors of neutral abstention A against 1 − r, the share that cannot be recovered, mean over categories and levels "
+    "below L0. Squared: without the bias that noise gives it, may fall below 0; H3 is tested on it. Absolute: "
+    "|A − (1 − r)|, and beside it what chance alone makes of it in a calibrated model. Brier: by trial"
+)
+_H3 = (
+    "H3 says that hidden evidence is better calibrated than blurred: a difference above 0. p: one-sided, items resampled; "
+    "at H3 adjusted by Holm. What r itself leaves open is not in the intervals"
+)
 
 
 def trend_table(measured: MeasuredImages) -> ReportTable:
@@ -54,7 +63,12 @@ def calibration_table(measured: MeasuredImages) -> ReportTable:
     for run, p_value in zip(measured.runs, adjusted, strict=True):
         found = run.calibration
         if found.reason:
-            rows.append(Row(run.label, {"difference": Cell(text=found.reason.split(":")[0], note=found.reason)}))
+            rows.append(
+                Row(
+                    run.label,
+                    {"difference": Cell(text=found.reason.split(":")[0], note=found.reason.split(": ", 1)[1])},
+                )
+            )
             continue
         cells = {}
         for mode, errors in found.modes.items():
@@ -75,15 +89,9 @@ def calibration_table(measured: MeasuredImages) -> ReportTable:
     if modes:
         columns.append(Column("H3", "H3"))
     known = measured.recoverability
-    notes = [
-        "errors of neutral abstention A against 1 − r, the share that cannot be recovered, mean over categories and levels "
-        "below L0. Squared: without the bias that noise gives it, may fall below 0; H3 is tested on it. Absolute: "
-        "|A − (1 − r)|, and beside it what chance alone makes of it in a calibrated model. Brier: by trial",
-        "H3 says that hidden evidence is better calibrated than blurred: a difference above 0. p: one-sided, items resampled; "
-        "at H3 adjusted by Holm. What r itself leaves open is not in the intervals",
-        f"r from: {known.source if known else 'not known'}",
-    ]
-    notes += [f"left out, since this reader cannot read it, {reason}" for reason in (known.left_out if known else ())]
+    notes = [_CALIBRATION, _H3] if modes else []
+    notes += [f"r from {known.source}"] if known else []
+    notes += [f"no r of {reason}" for reason in (known.left_out if known else ())]
     return image_table_of(
         measured,
         "calibration",
@@ -95,22 +103,21 @@ def calibration_table(measured: MeasuredImages) -> ReportTable:
     )
 
 
-def _part(run: RunNumbers, category: str, mode: str) -> dict[str, Cell]:
-    at = {"category": category, "mode": mode}
+def _category(run: RunNumbers, category: str) -> dict[str, Cell]:
     return {
-        "EIV": Cell(run.get("EIV", **at)),
-        "null": Cell(run.get("EIV_null", **at)),
-        "excess": Cell(run.get("EIV_excess", **at), p_value=p_of(run.get("EIV_p", **at))),
-        "PIA": Cell(run.get("PIA", **at)),
-        "abstention": Cell(run.get("abstention", "neutral", **at)),
-        "accuracy": Cell(run.get("accuracy", "neutral", **at)),
+        "EIV": Cell(run.get("EIV", category=category)),
+        "null": Cell(run.get("EIV_null", category=category)),
+        "excess": Cell(run.get("EIV_excess", category=category), p_value=p_of(run.get("EIV_p", category=category))),
+        "PIA": Cell(run.get("PIA", category=category)),
+        "abstention": Cell(run.get("abstention", "neutral", category=category)),
+        "accuracy": Cell(run.get("accuracy", "neutral", category=category)),
     }
 
 
-def part_table(measured: MeasuredImages) -> ReportTable:
+def category_table(measured: MeasuredImages) -> ReportTable:
     """The same by category."""
     rows = [
-        Row(f"{run.label}: {category}", _part(run, category, ""))
+        Row(f"{run.label}: {category}", _category(run, category))
         for run in measured.runs
         for category in run.categories
     ]
@@ -151,14 +158,15 @@ def selective_table(measured: MeasuredImages) -> ReportTable:
 def level_table(measured: MeasuredImages) -> ReportTable:
     """What each level is, and what can still be read at it."""
     strengths = {cell: value for run in measured.runs for cell, value in run.strengths.items()}
+    there = {cell for run in measured.runs for cell in run.cells}
     known = measured.recoverability
     rows = []
-    for category, mode in sorted({(c, m) for c, m, _ in strengths if m != INTACT}):
+    for category, mode in sorted({(c, m) for c, m, _ in there if m != INTACT}):
         cells = {}
         for d in measured.levels:
             at = (category, mode if d else INTACT, d)
             accuracy = None if known is None else known.accuracy.get(at)
-            text = f"{strengths[at]:.3g}" if at in strengths else ""
+            text = f"{strengths[at]:.3g}" if at in strengths else "several" if at in there else ""
             text += f"; {accuracy:.0%} right" if accuracy is not None and text else ""
             if text:
                 cells[f"L{d}"] = Cell(text=text)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from metrics.image.report_measured import RunNumbers
-from metrics.image.trial import CHANCE, DEGRADED, FRAMINGS, Framing
+from metrics.image.report_study import CONTROLS
+from metrics.image.trial import CHANCE, DEGRADED, FRAMINGS, Framing, State
 from metrics.intervals import Estimate
 from metrics.report.benchmarks import IMAGE
 from metrics.report.contents import Figure
@@ -36,8 +39,10 @@ MODE_TITLES = {"subtractive": "subtractive: the region is hidden", "corruptive":
 _FRAMING_STYLES = {
     framing: ModelStyle(PALETTE[i][0], MARKERS[i]) for framing, i in zip(FRAMINGS, (4, 2, 7, 1), strict=True)
 }
-_LINES = dict(zip(FRAMINGS, ("-", (0, (1, 1.2)), (0, (4, 1.5)), "-"), strict=True))
-_MOVES = (
+_NAME_LIMIT = 48  # a label names the elicitation too
+_Line: TypeAlias = Literal["-", ""] | tuple[float, Sequence[float]]
+_LINES: Mapping[Framing, _Line] = {"neutral": "-", "hedged": (0, (1, 1.2)), "plain": (0, (4, 1.5)), "conviction": "-"}
+_MOVES: tuple[tuple[State, State], ...] = (
     ("answer", "abstain"),
     ("accept", "abstain"),
     ("answer", "accept"),
@@ -47,12 +52,22 @@ _MOVES = (
 )
 
 
-def _done(name: str, title: str, caption: str, canvas: object, said: str) -> Figure:
-    drawn = finish(name, title, f"{caption} {said[0].upper()}{said[1:]}.", canvas)  # type: ignore[arg-type]
+def _names(runs: Sequence[RunNumbers]) -> dict[str, str]:
+    """Labels as figures show them; that a model is simulated, or a control, is never cut off."""
+    drawn = drawn_names([run.label for run in runs], _NAME_LIMIT)
+    for label, name in drawn.items():
+        kind = label.split(": ")[0]
+        if kind in CONTROLS.values() and not name.startswith(kind):
+            drawn[label] = f"{kind}: {name}"
+    return drawn
+
+
+def _done(name: str, title: str, caption: str, canvas: Canvas, said: str) -> Figure:
+    drawn = finish(name, title, f"{caption} {said[0].upper()}{said[1:]}.", canvas)
     return Figure(drawn.name, drawn.title, drawn.caption, drawn.svg, drawn.png, IMAGE.name)
 
 
-def _curve(axes: Axes, values: Mapping[int, Estimate], style: ModelStyle, line: object, aside: float = 0.0) -> None:
+def _curve(axes: Axes, values: Mapping[int, Estimate], style: ModelStyle, line: _Line, aside: float = 0.0) -> None:
     """Values over levels with their intervals as a band; a level without a value is a gap."""
     levels = sorted(values)
     xs = [d + aside for d in levels]
@@ -82,7 +97,7 @@ def abstention_figure(name: str, runs: Sequence[RunNumbers], levels: Sequence[in
     with house_style():
         canvas = empty_canvas(8.4, 1.1 + 2.5 * len(runs))
         panels = canvas.subplots(len(runs), 2, sharex=True, sharey=True, squeeze=False)
-        names = drawn_names([run.label for run in runs])
+        names = _names(runs)
         for row, run in zip(panels, runs, strict=True):
             for axes, mode in zip(row, DEGRADED, strict=True):
                 for framing in FRAMINGS:
@@ -132,7 +147,7 @@ def accuracy_figure(runs: Sequence[RunNumbers], styles: Styles, levels: Sequence
             axes.set_title(MODE_TITLES[mode])
         panels[0].set_ylabel("accuracy, an abstention as a guess")
         panels[0].set_ylim(reach([v for run in runs for v in run.readings.values()], 0.0, 1.04))
-        names = drawn_names([run.label for run in runs])
+        names = _names(runs)
         legend(canvas, [legend_line(styles[run.label]) for run in runs], [names[run.label] for run in runs])
         caption = (
             "Share of right answers under the neutral framing against the level, an abstention scored as a guess (0.25), with 95 % "
@@ -176,7 +191,7 @@ def transition_figure(runs: Sequence[RunNumbers], styles: Styles, framing: Frami
         panels[0].set_ylim(len(_MOVES) - 0.5, -0.5)
         panels[0].set_title("wrong assertion")
         panels[1].set_title("right assertion")
-        names = drawn_names([run.label for run in runs])
+        names = _names(runs)
         handles = [legend_mark("s", hollow=False, colour=styles[run.label].colour) for run in runs]
         legend(canvas, handles, [names[run.label] for run in runs])
         caption = (
@@ -228,7 +243,7 @@ def risk_figure(runs: Sequence[RunNumbers], styles: Styles, said: str) -> Figure
         axes.set_ylim(-0.03, 1.04)
         axes.set_xlabel("coverage: share of questions answered")
         axes.set_ylabel("risk: share wrong among them")
-        names = drawn_names([run.label for run in runs])
+        names = _names(runs)
         handles = [legend_line(styles[run.label], "-" if run.curves else "") for run in runs]
         labels = [names[run.label] for run in runs]
         legend(canvas, [*handles, legend_mark("o", False), legend_mark("o", True)], [*labels, "neutral", "conviction"])

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from metrics.image.calibration import Calibration, measure_calibration
 from metrics.image.image_measures import image_measures, measure_name
 from metrics.image.image_warnings import image_warnings
 from metrics.image.judge_agreement import Agreement, judge_agreement
 from metrics.image.logged_image_run import identity
-from metrics.image.recoverability import Cell, Recoverability
+from metrics.image.recoverability import Cell, Recoverability, level_strengths
 from metrics.image.report_study import ImageStudy
 from metrics.image.selective import RiskCurve, Selection, risk_curve, select
-from metrics.image.table import ImageTrials, counted_trials
+from metrics.image.table import ImageTrials, complete_blocks, counted_trials
 from metrics.image.transitions import (
     Directions,
     Transitions,
@@ -44,7 +45,8 @@ class RunNumbers:
     numbers: Mapping[str, Estimate]  # of `image_measures`
     levels: tuple[int, ...]
     categories: tuple[str, ...]
-    strengths: Mapping[Cell, float]
+    cells: tuple[Cell, ...]  # (category, mode, level) that it has
+    strengths: Mapping[Cell, float]  # of those whose questions all have the same
     readings: Mapping[tuple[str, int], Estimate]  # by mode and level: neutral accuracy, an abstention scored as a guess
     transitions: Mapping[tuple[Framing, bool], Transitions]  # by framing and whether the assertion is right
     directions: Mapping[Framing, Directions]
@@ -94,9 +96,19 @@ class MeasuredImages:
         return [RunWarning(run.run.model, run.run.task, text) for run in self.runs for text in run.warnings]
 
 
-def _strengths(run: LoggedRun) -> dict[Cell, float]:
-    rows = run.table[["category", "mode", "level", "strength"]].drop_duplicates(["category", "mode", "level"])
-    return {(str(r.category), str(r.mode), int(r.level)): float(r.strength) for r in rows.itertuples()}
+def _cells(table: pd.DataFrame) -> tuple[Cell, ...]:
+    cells = table[["category", "mode", "level"]].drop_duplicates()
+    return tuple((str(c.category), str(c.mode), int(c.level)) for c in cells.itertuples())
+
+
+def _check_levels(recoverability: Recoverability | None, strengths: Mapping[Cell, float]) -> None:
+    other = () if recoverability is None else recoverability.other_levels(strengths)
+    if recoverability is not None and other:
+        category, mode, level = other[0]
+        raise ValueError(
+            f"the recoverability of {recoverability.source} is of other levels: {category}, {mode} L{level} is "
+            f"{recoverability.strengths[other[0]]:g} there and {strengths[other[0]]:g} here; calibrate these levels"
+        )
 
 
 def neutral_readings(trials: ImageTrials, resamples: int = RESAMPLES) -> dict[tuple[str, int], Estimate]:
@@ -116,7 +128,8 @@ def neutral_readings(trials: ImageTrials, resamples: int = RESAMPLES) -> dict[tu
     measures = {}
     for mode, level in sorted({(str(m), int(d)) for m, d in zip(rows["mode"], rows["level"], strict=True)}):
         here = ((rows["mode"] == mode) & (rows["level"] == level)).to_numpy()
-        total, count = np.bincount(items[here], scores[here], size), np.bincount(items[here], minlength=size)
+        total = np.bincount(items[here], scores[here], size).astype(np.float64)
+        count = np.bincount(items[here], minlength=size).astype(np.float64)
         with np.errstate(invalid="ignore"):
             per_item = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         measures[mode, level] = Measure(mean_over_probes(total, count), per_item, (0, 1))
@@ -125,7 +138,7 @@ def neutral_readings(trials: ImageTrials, resamples: int = RESAMPLES) -> dict[tu
 
 def _both_modes(readings: Mapping[tuple[str, int], Estimate]) -> dict[tuple[str, int], Estimate]:
     """With the intact images in both modes."""
-    intact = {(mode, level): value for (m, level), value in readings.items() for mode in DEGRADED if m == INTACT}
+    intact = {(str(mode), level): value for (m, level), value in readings.items() for mode in DEGRADED if m == INTACT}
     return {**readings, **intact}
 
 
@@ -145,17 +158,21 @@ def measure_run(
     label, run = labelled
     try:
         table = counted_trials(run.table)
-        blocks = block_states(table)
+        strengths = level_strengths(table)
+        _check_levels(recoverability, strengths)
+        rows, confident = complete_blocks(table), complete_blocks(table, confidence=True)
+        blocks = block_states(rows)
         levels = tuple(sorted(map(int, table["level"].unique())))
         directions = {framing: measure_directions(blocks, framing, resamples) for framing in ASSERTING}
-        curves = {framing: risk_curve(table, framing, resamples) for framing in CURVES}
+        curves = {framing: risk_curve(confident, framing, resamples) for framing in CURVES}
         return RunNumbers(
             label=label,
             run=run,
-            numbers=image_measures(run.task, table, resamples),
+            numbers=image_measures(run.task, table, resamples, crossed=False),
             levels=levels,
             categories=tuple(sorted(map(str, table["category"].unique()))),
-            strengths=_strengths(run),
+            cells=_cells(table),
+            strengths=strengths,
             readings=_both_modes(neutral_readings(table, resamples)),
             transitions={
                 (framing, right): measure_transitions(blocks, framing, right, resamples)
@@ -164,7 +181,7 @@ def measure_run(
             },
             directions=directions,
             selections={
-                (framing, level): select(table, framing, level, resamples)
+                (framing, level): select(rows, framing, level, resamples)
                 for framing in FRAMINGS
                 for level in (None, *levels)
             },

@@ -43,7 +43,7 @@ class ImageStudy:
     def labels(self) -> dict[str, LoggedRun]:
         """Every run by what its rows are called, open before closed: elicitations are never put together."""
         return {
-            f"{model} ({elicitation})": run
+            f"{model}, {elicitation}": run
             for model in self.models
             for elicitation in TASKS
             if (run := self.run(model, elicitation)) is not None

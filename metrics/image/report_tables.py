@@ -13,9 +13,14 @@ from metrics.multiplicity import holm
 from metrics.report.benchmarks import IMAGE
 from metrics.report.report_table import Cell, Column, ReportTable, Row
 
-ROW_HEADING = "model (elicitation)"
+ROW_HEADING = "model, elicitation"
 COMPLETE = "over complete blocks: those whose four framings were all answered or abstained from"
-SCORING = "“by probability”: from the probability of “cannot be determined”, closed elicitation alone"
+_SCORING = "“by probability”: from the probability of “cannot be determined”, closed elicitation alone"
+
+
+def scoring_notes(measured: MeasuredImages) -> tuple[str, ...]:
+    """What rows by probability are, if there are any."""
+    return (_SCORING,) if any(run.has_confidence for run in measured.runs) else ()
 
 
 def standing(measured: MeasuredImages) -> str:
@@ -36,7 +41,7 @@ def image_table_of(
     of_levels: bool = True,
 ) -> ReportTable:
     """A table of this benchmark; one that shows levels says who calibrated them."""
-    said = (f"levels: {standing(measured)}",) if of_levels else ()
+    said = (standing(measured),) if of_levels else ()
     return ReportTable(
         name=name,
         title=title,
@@ -96,7 +101,7 @@ def violation_table(measured: MeasuredImages) -> ReportTable:
             "EIV: mean over levels of the largest minus the smallest A(d, a). By chance: its mean over permutations of the "
             "framings within items. Excess: EIV minus that, 0 on average without any effect of framing; quote EIV with it alone",
             "p at the excess: of the permutations, as far or farther. At H1: the same, adjusted by Holm over the rows",
-            COMPLETE, SCORING,
+            COMPLETE, *scoring_notes(measured),
         ),
     )  # fmt: skip
 
@@ -120,7 +125,7 @@ def pressure_table(measured: MeasuredImages) -> ReportTable:
         (
             "PIA(d) = A(d, conviction) − A(d, neutral), paired within blocks; above 0 dodging, below 0 capitulating. All: mean "
             "over levels. A model that does both has a PIA near 0: see the next table",
-            COMPLETE, SCORING,
+            COMPLETE, *scoring_notes(measured),
         ),
     )  # fmt: skip
 
@@ -196,7 +201,7 @@ def abstention_table(measured: MeasuredImages) -> ReportTable:
     columns = [Column("mean", "mean"), *(Column(f"L{d}", f"L{d}", "A(d, a) by level") for d in measured.levels)]
     return image_table_of(
         measured, "abstention", "Abstention by framing and level", "Approach: A(d, a)", columns, rows,
-        ("both modes together at each level; mean over levels", COMPLETE, SCORING),
+        ("both modes together at each level; mean over levels", COMPLETE, *scoring_notes(measured)),
         row_heading=f"{ROW_HEADING}: framing",
     )  # fmt: skip
 

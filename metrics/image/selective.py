@@ -11,10 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from metrics.image.table import ImageTrials, complete_blocks
 from metrics.image.trial import Framing
 from metrics.intervals import NOTHING, RESAMPLES, SEED, Array, Estimate, Measure, estimates, mean_over_probes
+
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -37,21 +40,17 @@ class RiskCurve:
 
 
 def select(
-    trials: ImageTrials, framing: Framing, level: int | None = None, resamples: int = RESAMPLES, seed: int = SEED
+    rows: pd.DataFrame, framing: Framing, level: int | None = None, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Selection:
     """Coverage and selective accuracy under a framing.
 
     Args:
-        trials: of one run.
+        rows: of `complete_blocks`.
         framing: whose trials.
         level: one level of degradation, both modes together; None for all.
         resamples: of the bootstrap over items; 0 leaves intervals out.
         seed: of the bootstrap.
-
-    Raises:
-        ValueError: as `complete_blocks`.
     """
-    rows = complete_blocks(trials)
     rows = rows[(rows["framing"] == framing).to_numpy()]
     if level is not None:
         rows = rows[(rows["level"] == level).to_numpy()]
@@ -59,8 +58,8 @@ def select(
         return Selection(NOTHING, NOTHING, 0, 0)
     _, item = np.unique(rows["item"].astype(str).to_numpy(), return_inverse=True)
     answered = rows["abstained"].to_numpy() == 0
-    total, answers = np.bincount(item), np.bincount(item, answered)
-    right = np.bincount(item, rows["right"].to_numpy() == 1)
+    total, answers = (np.bincount(item, weights).astype(np.float64) for weights in (None, answered))
+    right = np.bincount(item, rows["right"].to_numpy() == 1).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         of_item = np.where(answers > 0, right / answers, np.nan)
     coverage, accuracy = estimates(
@@ -74,7 +73,7 @@ def select(
     return Selection(coverage, accuracy, int(answered.sum()), len(rows))
 
 
-def _ordered(confidence: Array, right: Array) -> tuple[Array, Array, Array]:
+def _ordered(confidence: Array, right: Array) -> tuple[Places, Places, Array]:
     """Order from the most confident trial on, the last place of each group of equals, and whether right, in that order."""
     order = np.argsort(-confidence, kind="stable")
     sorted_confidence = confidence[order]
@@ -115,23 +114,19 @@ def area_under(confidence: Array, right: Array, weights: Array | None = None) ->
 
 
 def risk_curve(
-    trials: ImageTrials, framing: Framing = "neutral", resamples: int = RESAMPLES, seed: int = SEED
+    rows: pd.DataFrame, framing: Framing = "neutral", resamples: int = RESAMPLES, seed: int = SEED
 ) -> RiskCurve | None:
     """The risk-coverage curve of a framing, over blocks whose four trials all have option probabilities.
 
     Args:
-        trials: of one run.
+        rows: of `complete_blocks`, those of confidence.
         framing: whose trials.
         resamples: of the bootstrap over items behind the interval of AURC; 0 leaves it out.
         seed: of the bootstrap.
 
     Returns:
         None where no option probabilities were read.
-
-    Raises:
-        ValueError: as `complete_blocks`.
     """
-    rows = complete_blocks(trials, confidence=True)
     rows = rows[(rows["framing"] == framing).to_numpy()]
     if rows.empty:
         return None

@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.image.sign_flip import sign_flip_p
-from metrics.image.table import ImageTrials, complete_blocks
 from metrics.image.trial import FRAMINGS, Framing, State
 from metrics.intervals import RESAMPLES, SEED, Estimate, Measure, estimates, mean_over_probes
 
@@ -42,13 +42,12 @@ class Blocks:
     items: int
 
 
-def block_states(trials: ImageTrials) -> Blocks:
-    """The states of all complete blocks.
+def block_states(rows: pd.DataFrame) -> Blocks:
+    """The states of all blocks.
 
-    Raises:
-        ValueError: as `complete_blocks`.
+    Args:
+        rows: of `complete_blocks`.
     """
-    rows = complete_blocks(trials)
     abstained, accepted = (rows[name].to_numpy().reshape(-1, len(FRAMINGS)) for name in ("abstained", "accepted"))
     states = np.where(abstained == 1, _ABSTAIN, np.where(accepted == 1, _ACCEPT, _ANSWER))
     first = rows.iloc[:: len(FRAMINGS)]
@@ -77,7 +76,7 @@ def _share(counts: Counts, of: Counts, low: float = 0.0) -> Measure:
     """The measure sum(counts) / sum(of) over items; `low` is its smallest value."""
     with np.errstate(invalid="ignore", divide="ignore"):
         per_item = np.where(of > 0, counts / of, np.nan)
-    return Measure(mean_over_probes(counts, of), per_item, (low, 1.0))
+    return Measure(mean_over_probes(counts.astype(np.float64), of.astype(np.float64)), per_item, (low, 1.0))
 
 
 def measure_transitions(

@@ -78,7 +78,8 @@ class Violation:
     is taken off is all that chance could give. Its expectation lies between the true EIV less the null and the true EIV.
 
     Intervals are over items. They follow the framings that were observed as the extremes of each level (delta method),
-    and are exact where fewer than 20 items deviate from the commonest. That of `excess` is for the excess that studies of
+    and are exact where fewer than 20 items deviate from the commonest: with so few items they are wide, and may hold 0 where
+    the permutation test, which is sharper, rejects. That of `excess` is for the excess that studies of
     this size give in the mean. That of `value` is for the true EIV, from the lower end of the excess to the upper end of
     the observed range: it holds the truth in at least 95 % of studies, usually more.
     """

@@ -91,7 +91,7 @@ def _font() -> FT2Font:
     return FT2Font(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"))
 
 
-def drawn_names(models: Sequence[str]) -> dict[str, str]:
+def drawn_names(models: Sequence[str], limit: int = NAME_LIMIT) -> dict[str, str]:
     """Models' names as figures show them: without the publisher where that leaves them distinct, and shortened.
 
     A character that the font lacks becomes a replacement character. Names that would look alike are numbered.
@@ -99,10 +99,10 @@ def drawn_names(models: Sequence[str]) -> dict[str, str]:
     short = {name: name.rstrip("/").split("/")[-1] or name for name in models}
     if len(set(short.values())) < len(set(models)):
         short = {name: name for name in models}
-    drawn = {name: shorten(_drawable(text), NAME_LIMIT) for name, text in short.items()}
+    drawn = {name: shorten(_drawable(text), limit) for name, text in short.items()}
     if len(set(drawn.values())) == len(drawn):
         return drawn
-    return {name: f"{i}: {shorten(_drawable(text), NAME_LIMIT - 4)}" for i, (name, text) in enumerate(short.items(), 1)}
+    return {name: f"{i}: {shorten(_drawable(text), limit - 4)}" for i, (name, text) in enumerate(short.items(), 1)}
 
 
 def _drawable(text: str) -> str:

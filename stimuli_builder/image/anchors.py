@@ -7,11 +7,15 @@ from pathlib import Path
 from metrics.image.logged_image_run import identity, read_image_runs
 from metrics.image.recoverability import Recoverability, read_recoverability, recoverability_of_reader
 from stimuli_builder.errors import CavedError
-from stimuli_builder.image.release import ImageRelease
 
 
-def anchors_of(path: Path, release: ImageRelease) -> Recoverability:
-    """The anchors of a JSON file, or of a reader's logs on this release: those of its newest run, open before closed.
+def anchors_of(path: Path, digest: str, option: str = "--anchors") -> Recoverability:
+    """The anchors of a JSON file, or of a reader's logs on one release: those of its newest run, open before closed.
+
+    Args:
+        path: of the file, or of a file or folder of logs.
+        digest: of the release.
+        option: of the command line that names the path, for messages.
 
     Raises:
         CavedError: if the logs are of other releases or of several readers, or read no category.
@@ -19,15 +23,14 @@ def anchors_of(path: Path, release: ImageRelease) -> Recoverability:
     """
     if path.suffix.lower() == ".json" and path.is_file():
         return read_recoverability(path)
-    digest = release.info.digest
     runs = [run for run in read_image_runs([path]) if set(run.table["release"].astype(str)) == {digest}]
     if not runs:
-        raise CavedError(f"--anchors {path}: none of its runs is on the release {digest[:16]}: run the reader on it")
+        raise CavedError(f"{option} {path}: none of its runs is on the release {digest[:16]}: run the reader on it")
     if len({identity(run) for run in runs}) > 1:
         names = ", ".join(sorted({run.model for run in runs}))
-        raise CavedError(f"--anchors {path} holds runs of several models ({names}): give the logs of one reader")
+        raise CavedError(f"{option} {path} holds runs of several models ({names}): give the logs of one reader")
     run = max(runs, key=lambda run: (not run.task.endswith("_closed"), run.date))
     try:
         return recoverability_of_reader(run.table, run.model, identity(run))
     except ValueError as error:
-        raise CavedError(f"--anchors {path}: {error}") from error
+        raise CavedError(f"{option} {path}: {error}") from error

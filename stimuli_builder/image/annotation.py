@@ -56,8 +56,9 @@ def words(text: str) -> str:
 
 def alike_key(text: str) -> str:
     """Equal for texts that differ in case, spaces, compatibility forms or invisible characters alone."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) != "Cf")
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    seen = "".join(c for c in folded if not c.isspace() and unicodedata.category(c) != "Cf")
+    return unicodedata.normalize("NFKC", seen).casefold()
 
 
 def alike_options(options: Sequence[str]) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ OPTION_SETS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "shape": _neighbours(SHAPES),
 }  # fmt: skip
-CYCLE = 4 * 8  # items in which each option of each set is right once
+CYCLE = 32  # items in which each option of each set is right once
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,10 @@ def balanced_choice(seed: int, index: int, category: str) -> Choice:
     Items `32 n` to `32 n + 31` go through every option of every set once, in a drawn order: within them each value is
     right equally often, and given the options each of the four is.
     """
-    cells = [(s, member) for s in range(8) for member in range(4)]
-    chosen, member = draw_order(cells, str, seed, category, "cycle", index // CYCLE)[index % CYCLE]
-    options = OPTION_SETS[category][chosen]
+    cells = [(options, right) for options in OPTION_SETS[category] for right in options]
+    options, right = draw_order(cells, str, seed, category, "cycle", index // CYCLE)[index % CYCLE]
     order = draw_order(options, str, seed, category, "order", index)
-    return Choice(tuple(order), order.index(options[member]))
+    return Choice(tuple(order), order.index(right))
 
 
 def code_choice(seed: int, index: int) -> Choice:

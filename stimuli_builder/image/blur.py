@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from stimuli_builder.draws import draw_integer
-from stimuli_builder.image.grain import SUPPORT_PX, drawn_grain, lost_grain, measured_grain
+from stimuli_builder.image.grain import SUPPORT_PX, TRUNCATE, drawn_grain, kernel, lost_grain, measured_grain
 from stimuli_builder.image.item import Region
 from stimuli_builder.image.reach import distance_px, margin_px, window
 
 Floats = NDArray[np.float64]
+Part = tuple[slice, slice]  # rows and columns
 
-TRUNCATE = 4.0  # in sigmas, where the Gaussian ends
 FINEST_PX = 0.3  # the least sigma that moves a byte
 RUNG = 1.5  # ratio of neighbouring sigmas between which blurs are interpolated
 GRAIN_RING = 0.5  # of the region's height: how far beyond the margin grain is measured
@@ -77,46 +77,52 @@ def gaussian_rows(outputs: slice, length: int, sigma_px: float) -> Floats:
 
     Two products with such matrices blur an image in a time that does not grow with sigma, unlike a filter's.
     """
-    if not sigma_px:
-        return np.eye(length)[outputs]
-    radius = math.ceil(TRUNCATE * sigma_px)
-    steps = np.arange(-radius, radius + 1)
-    kernel = np.exp(-0.5 * (steps / sigma_px) ** 2)
+    weights = kernel(sigma_px)
+    steps = np.arange(len(weights)) - len(weights) // 2
     centres = np.arange(outputs.start, outputs.stop)
     matrix = np.zeros((len(centres), length))
     places = np.clip(centres[:, None] + steps, 0, length - 1)
-    np.add.at(matrix, (np.arange(len(centres))[:, None], places), kernel / kernel.sum())
+    np.add.at(matrix, (np.arange(len(centres))[:, None], places), weights)
     return matrix
 
 
-def _ladder(peaks_px: Sequence[float]) -> list[float]:
-    """Sigmas from 0 up, each of `peaks_px` among them, between which the blur of any other sigma is interpolated."""
-    rungs = {0.0, *peaks_px}
-    for peak_px in peaks_px:
-        count = max(0, math.ceil(math.log(peak_px / FINEST_PX, RUNG))) if peak_px else 0
-        rungs |= {FINEST_PX * RUNG**i for i in range(count)}
-    return sorted(rungs)
+def _reached(outputs: slice, length: int, sigma_px: float) -> tuple[slice, Floats]:
+    """The pixels of one axis that a Gaussian over `outputs` reaches, and `gaussian_rows` from them."""
+    radius = math.ceil(TRUNCATE * sigma_px)
+    reached = slice(max(outputs.start - radius, 0), min(outputs.stop + radius, length))
+    here = slice(outputs.start - reached.start, outputs.stop - reached.start)
+    return reached, gaussian_rows(here, reached.stop - reached.start, sigma_px)
 
 
-def _smoothed(
-    pixels: NDArray[np.uint8], part: tuple[slice, slice], share: Floats, peaks_px: Sequence[float]
-) -> Iterator[Floats]:
+def _ladder(peak_px: float) -> list[float]:
+    """Sigmas from 0 to `peak_px` between which the blur of any other sigma is interpolated."""
+    rungs = [0.0]
+    while FINEST_PX * RUNG ** (len(rungs) - 1) < peak_px:
+        rungs.append(FINEST_PX * RUNG ** (len(rungs) - 1))
+    return [*rungs, peak_px] if peak_px else rungs
+
+
+def _smoothed(pixels: NDArray[np.uint8], part: Part, share: Floats, peaks_px: Sequence[float]) -> list[Floats]:
     """For each peak the `part` of `pixels` blurred by a sigma of peak times `share`, shape (height, width, 3).
 
     A Gaussian blur changes steadily with its variance, and is interpolated in that between the rungs of a ladder.
     """
     channels = np.moveaxis(pixels.astype(float), -1, 0)
-    ladder = _ladder(peaks_px)
-    variances = [sigma_px**2 for sigma_px in ladder]
-    places = [np.interp((peak_px * share) ** 2, variances, np.arange(len(ladder))) for peak_px in peaks_px]
-    sums = np.zeros((len(peaks_px), *share.shape, 3))
-    for rung, sigma_px in enumerate(ladder):
-        down = gaussian_rows(part[0], channels.shape[1], sigma_px)
-        along = gaussian_rows(part[1], channels.shape[2], sigma_px)
-        smooth = np.moveaxis(down @ channels @ along.T, 0, -1)
-        for total, place in zip(sums, places, strict=True):
-            total += np.maximum(0, 1 - np.abs(place - rung))[..., None] * smooth
-    yield from sums
+    ladders = [_ladder(peak_px) for peak_px in peaks_px]
+    places = [
+        np.interp((peak_px * share) ** 2, np.square(ladder), np.arange(len(ladder)))
+        for peak_px, ladder in zip(peaks_px, ladders, strict=True)
+    ]
+    smooth = [np.zeros((*share.shape, 3)) for _ in peaks_px]
+    for sigma_px in sorted(set().union(*ladders)):
+        (rows, down), (columns, along) = (
+            _reached(outputs, length, sigma_px) for outputs, length in zip(part, channels.shape[1:], strict=True)
+        )
+        even = np.moveaxis(down @ channels[:, rows, columns] @ along.T, 0, -1)
+        for total, place, ladder in zip(smooth, places, ladders, strict=True):
+            if sigma_px in ladder:
+                total += np.maximum(0, 1 - np.abs(place - ladder.index(sigma_px)))[..., None] * even
+    return smooth
 
 
 def _grain(pixels: NDArray[np.uint8], region: Region, reach_px: int, seed: int) -> Floats:

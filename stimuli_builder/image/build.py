@@ -31,16 +31,21 @@ from stimuli_builder.release_info import INFO_FILE
 
 NOT_CALIBRATED = "not calibrated by people"
 _LIBRARIES = ("pillow", "numpy", "scipy")
-_DECIDES_NOTHING = ("annot", "cli_", "find", "image_files", "photos", "strip", "verify")  # of a release without files
+# How the modules begin that decide nothing of a release without a user's files.
+_DECIDES_NOTHING = ("anchors", "annotated", "annotation", "cli_", "find", "image_files", "photos", "strip", "verify")
 
 
-def source_state() -> str:
-    """SHA-256 that changes with any module or font that decides what a procedural release holds."""
+def deciding_files() -> list[Path]:
+    """The modules and fonts that decide what a procedural release holds."""
     package = Path(__file__).parent.parent
     files = [path for path in (package / "image").glob("*.py") if not path.name.startswith(_DECIDES_NOTHING)]
     files += [package / f"{name}.py" for name in ("draws", "frames", "release", "release_schema")]
-    files += (package / "fonts").glob("*.ttf")
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+    return sorted([*files, *(package / "fonts").glob("*.ttf")])
+
+
+def source_state() -> str:
+    """SHA-256 that changes with any of them."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in deciding_files())).hexdigest()
 
 
 def check_image_numbers(items: int, canvas_px: int, workers: int | None) -> None:
@@ -60,6 +65,11 @@ def check_levels(strengths: Mapping[Mode, Sequence[float]]) -> None:
     except CavedError as error:
         names = " and ".join({"subtractive": "--occlusion", "corruptive": "--blur"}[mode] for mode in strengths)
         raise CavedError(f"{names}: {error}") from error
+
+
+def _as_floats(strengths: Mapping[Mode, Sequence[float]]) -> dict[Mode, tuple[float, ...]]:
+    """As a table gives them back: a 1 would be written otherwise than the 1.0 that is read."""
+    return {mode: tuple(map(float, values)) for mode, values in strengths.items()}
 
 
 def _described(
@@ -119,7 +129,7 @@ def build_image_release(
     """
     check_levels(strengths)
     out = check_target(out)
-    degradation = Degradation(seed, margin, {mode: tuple(values) for mode, values in strengths.items()})
+    degradation = Degradation(seed, margin, _as_floats(strengths))
     workshop = out.parent / f".{out.name}.partial"
     lock = workshop.with_name(f".{out.name}.lock")
     with sole_owner(lock, timeout_s=0):
@@ -159,7 +169,7 @@ def already_built(
     if not (out / INFO_FILE).is_file():
         return False
     info = open_image_release(out).info
-    degradation = Degradation(seed, margin, {mode: tuple(values) for mode, values in strengths.items()})
+    degradation = Degradation(seed, margin, _as_floats(strengths))
     levels = {
         category: {m: tuple(v) for m, v in degradation.strengths(category).items()} for category in info.categories
     }

@@ -58,6 +58,7 @@ _COLOURS: dict[str, tuple[Colour, ...]] = {
     "tag": ((238, 230, 208), (218, 204, 172), (240, 240, 234)),
 }
 _BANDS: tuple[Colour, ...] = ((70, 76, 88), (96, 92, 88), (58, 66, 70))
+_TAPE, _STRING = (222, 200, 164), (176, 160, 130)
 THICKNESS = {"parcel": 16.0, "badge": 3.0, "plate": 5.0, "tag": 1.5}  # units
 
 
@@ -82,11 +83,10 @@ def drawn_carrier(kind: str, layout: Layout, scale: float, seed: int, index: int
     cord: Cord | None = None
     if kind == "parcel":
         cut.rectangle(px(0, 0, across, down), fill=255)
-        tape_y = draw_integer(0, 1, seed, "tape", index) * (down - 22)
-        tape = (0, px(tape_y)[0], width, px(tape_y + 22)[0])
-        face.paste(
-            Image.blend(face.crop(tape), Image.new("RGB", (width, tape[3] - tape[1]), (222, 200, 164)), 0.45), tape
-        )
+        top = draw_integer(0, 1, seed, "tape", index) * (down - 22)
+        strip = (0, px(top)[0], width, px(top + 22)[0])
+        beneath = face.crop(strip)
+        face.paste(Image.blend(beneath, Image.new("RGB", beneath.size, _TAPE), 0.45), strip)
     elif kind == "badge":
         cut.rounded_rectangle(px(0, 0, across, down), radius=thick(20), fill=255)
         draw.rectangle(px(-BLEED, -BLEED, across + BLEED, 40), fill=band)
@@ -105,5 +105,5 @@ def drawn_carrier(kind: str, layout: Layout, scale: float, seed: int, index: int
         draw.ellipse(px(17, down / 2 - 19, 55, down / 2 + 19), fill=dark)
         cut.ellipse(px(25, down / 2 - 11, 47, down / 2 + 11), fill=0)
         path = ((36, down / 2), (-4, down / 2 + bend), (-264, down / 2 - 2 * bend))
-        cord = Cord(path, 3.4, (176, 160, 130))
+        cord = Cord(path, 3.4, _STRING)
     return Carrier(face, outline, dark, cord)

@@ -22,6 +22,7 @@ from stimuli_builder.image.levels import MARGIN
 from stimuli_builder.image.photos import photos_of
 from stimuli_builder.image.release import ImageRelease
 from stimuli_builder.image.sources import SceneSource, procedural_source
+from stimuli_builder.image.strip import preview_strip
 from stimuli_builder.image.verify import verify_image_release
 
 DEFAULT_ITEMS = 100
@@ -204,9 +205,7 @@ def draw_preview(
     out = Path("strip.png") if out is None else out
     if out.suffix.lower() != ".png":
         raise CavedError(f"--out {out}: the strip is a PNG, give a name that ends in .png")
-    from stimuli_builder.image.strip import preview_strip
-
-    known = None if anchors is None else anchors_of(anchors, release)
+    known = None if anchors is None else anchors_of(anchors, release.info.digest)
     accuracy, standing = (None, "") if known is None else (known.accuracy, known.standing)
     strip = preview_strip(release, item, question, accuracy, standing)
     out.parent.mkdir(parents=True, exist_ok=True)

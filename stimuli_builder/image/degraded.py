@@ -17,7 +17,12 @@ __all__ = ["affected", "degraded_views"]
 
 
 def degraded_views(
-    image: Image.Image, region: Region, strengths: Mapping[Mode, Sequence[float]], margin: float, seed: int, *name: object
+    image: Image.Image,
+    region: Region,
+    strengths: Mapping[Mode, Sequence[float]],
+    margin: float,
+    seed: int,
+    *name: object,
 ) -> Iterator[tuple[Mode, int, float, float, Image.Image]]:
     """Every degraded image of a region: mode, level from 1, strength, what of it was achieved, image.
 

@@ -41,8 +41,8 @@ class Layout:
 # Parts keep farther from one another than half of their heights, under any pose.
 _LAYOUTS: dict[str, tuple[Layout, ...]] = {
     "parcel": (
-        Layout("code above", (350, 322), (175, 88), 42, (94, 226), (116, 56), (264, 226), 62),
-        Layout("symbol aside", (376, 322), (110, 80), 37, (106, 230), (122, 56), (304, 154), 60),
+        Layout("code above", (350, 322), (175, 88), 42, (90, 226), (116, 56), (268, 226), 62),
+        Layout("symbol aside", (376, 322), (110, 80), 37, (106, 230), (122, 56), (308, 154), 60),
     ),
     "badge": (
         Layout("symbol above", (286, 412), (143, 218), 38, (143, 336), (124, 48), (143, 98), 54),

@@ -12,7 +12,7 @@ MARGIN = 0.75  # of the region's height
 
 # L1 to L5. Subtractive: share of the region hidden; corruptive: sigma of the blur over the region's height.
 DEFAULT_STRENGTHS: dict[str, dict[Mode, tuple[float, ...]]] = {
-    "code": {"subtractive": (0.2, 0.4, 0.55, 0.7, 1.0), "corruptive": (0.1, 0.15, 0.2, 0.25, 0.4)},
+    "code": {"subtractive": (0.15, 0.3, 0.45, 0.6, 1.0), "corruptive": (0.09, 0.11, 0.135, 0.18, 0.3)},
     "colour": {"subtractive": (0.5, 0.8, 0.9, 0.97, 1.0), "corruptive": (0.25, 0.5, 1.0, 2.0, 4.0)},
     "count": {"subtractive": (0.2, 0.4, 0.6, 0.8, 1.0), "corruptive": (0.1, 0.15, 0.2, 0.3, 0.5)},
     "shape": {"subtractive": (0.3, 0.5, 0.7, 0.85, 1.0), "corruptive": (0.1, 0.2, 0.3, 0.4, 0.6)},
@@ -32,7 +32,9 @@ def check_strengths(strengths: Mapping[Mode, Sequence[float]]) -> None:
             sigmas above 0.
     """
     if set(strengths) != set(DEGRADED):
-        raise CavedError(f"strengths for {', '.join(sorted(strengths)) or 'no mode'}: give them for {' and '.join(DEGRADED)}")
+        raise CavedError(
+            f"strengths for {', '.join(sorted(strengths)) or 'no mode'}: give them for {' and '.join(DEGRADED)}"
+        )
     for mode, values in strengths.items():
         listed = ",".join(f"{value:g}" for value in values)
         if not len(values):
@@ -41,7 +43,7 @@ def check_strengths(strengths: Mapping[Mode, Sequence[float]]) -> None:
             raise CavedError(f"{mode} strengths {listed}: give numbers above 0, the intact image is L0 anyway")
         if mode == "subtractive" and max(values) > 1:
             raise CavedError(f"{mode} strengths {listed}: give shares of the region, at most 1")
-        if any(later <= earlier for earlier, later in zip(values, values[1:])):
+        if any(later <= earlier for earlier, later in zip(values[:-1], values[1:], strict=True)):
             raise CavedError(f"{mode} strengths {listed}: each level must be stronger than the one before, sort them")
     lengths = {len(values) for values in strengths.values()}
     if len(lengths) > 1:

@@ -12,10 +12,10 @@ from PIL import Image
 from stimuli_builder.draws import draw_integer, draw_order
 from stimuli_builder.errors import CavedError
 from stimuli_builder.image.item import Region
-from stimuli_builder.image.reach import distance_px, margin_px, window
+from stimuli_builder.image.reach import affected, distance_px, margin_px, window
 
 GREYS = (72, 128, 184)  # far from the black and white of prints
-LIGHTNESS = np.array([0.299, 0.587, 0.114])
+THOUSANDTHS = (299, 587, 114)  # of lightness, in red, green and blue
 CELL_HEIGHTS = 1 / 3  # side of a patch over the region's height
 CELL_SHARE = 0.05  # of the region's pixels, at most, so that every share is met within half of it
 SHARE_TOLERANCE = 0.03
@@ -26,8 +26,8 @@ def patch_grey(pixels: NDArray[np.uint8]) -> int:
 
     Their mean would not do: over dark print on light paper it calls for a dark grey, which merges with the print.
     """
-    lightness = pixels @ LIGHTNESS
-    return max(GREYS, key=lambda grey: float(np.quantile(np.abs(lightness - grey), 0.1)))
+    lightness = pixels.astype(np.int64) @ THOUSANDTHS // 1000
+    return max(GREYS, key=lambda grey: int(np.quantile(np.abs(lightness - grey), 0.1, method="lower")))
 
 
 def hidden_pixels(
@@ -98,7 +98,7 @@ def occluded(
         ValueError: if the region is empty or lies outside of the image.
     """
     pixels = np.array(image.convert("RGB"))
-    grey = patch_grey(pixels[region.mask(image.size)])
+    grey = patch_grey(pixels[affected(region, image.size, margin)])
     masks, achieved = hidden_pixels(region, image.size, shares, margin, seed, *name)
     views = []
     for hidden, share in zip(masks, achieved, strict=True):

@@ -21,7 +21,7 @@ INKS: tuple[Colour, ...] = ((34, 34, 38), (40, 44, 62), (58, 46, 40), (44, 54, 4
 FONTS = {"DejaVuSans-Bold.ttf": 1.12, "DejaVuSansMono-Bold.ttf": 0.92}
 CAPITAL_OF_EM = 0.729  # height of capitals and digits in both fonts
 FIELD_MARGIN = 0.1  # of the field beyond the characters, over their height
-FRAME_MARGIN = 4.0  # units from the marks' area to its frame
+FRAME_MARGIN = 6.0  # units from the marks' area to its frame
 COLUMNS, ROWS = 5, 2  # places for marks
 _DARK_INK, _LIGHT_INK, _PANEL = (22, 22, 26), (246, 246, 242), (243, 242, 238)
 _FOLDER = Path(__file__).parent.parent / "fonts"
@@ -42,7 +42,8 @@ class Prints:
 
 
 @lru_cache(maxsize=64)
-def _font(name: str, size_px: int) -> ImageFont.FreeTypeFont:
+def print_font(name: str, size_px: int) -> ImageFont.FreeTypeFont:
+    """One of `FONTS` at a size; text is laid out one character at a time, without kerning."""
     return ImageFont.truetype(str(_FOLDER / name), size_px, layout_engine=ImageFont.Layout.BASIC)
 
 
@@ -106,13 +107,12 @@ def _print_code(
     red, green, blue = (min(max(c + s, 0), 255) for c, s in zip(COLOURS[prints.colour], shade, strict=True))
     draw.rectangle(plane.box_px(field), fill=(red, green, blue))
     ink = _DARK_INK if 299 * red + 587 * green + 114 * blue > 125_000 else _LIGHT_INK
-    font = _font(prints.font, round(layout.capital * plane.scale / CAPITAL_OF_EM))
+    font = print_font(prints.font, round(layout.capital * plane.scale / CAPITAL_OF_EM))
     x, y = layout.code
     (baseline,) = plane.px(y + layout.capital / 2)
     for i, character in enumerate(prints.code):
-        left, _, right, _ = font.getbbox(character, anchor="ls")
         (middle,) = plane.px(x + (i - (len(prints.code) - 1) / 2) * FONTS[prints.font] * layout.capital)
-        draw.text((middle - round((left + right) / 2), baseline), character, font=font, fill=ink, anchor="ls")
+        draw.text((middle, baseline), character, font=font, fill=ink, anchor="ms")
 
 
 def _print_marks(draw: ImageDraw.ImageDraw, plane: Plane, prints: Prints, area: UnitBox, seed: int, index: int) -> None:

@@ -19,8 +19,8 @@ from stimuli_builder.image.item import Slot
 BLOCK = 120  # a multiple of the number of levels of every factor
 
 _FACTORS = {
-    "right_0": OPTIONS,  # place of the right option in slot 0; each once in four questions
     "right_asserted_in": 2,  # the slot in which the right option is asserted
+    "right_0": OPTIONS,  # place of the right option in slot 0; each once in four questions
     "right_1": OPTIONS,  # in slot 1
     "wrong": OPTIONS - 1,  # which wrong option is asserted in the other slot
     "wrong_place": OPTIONS,  # where it is displayed there
@@ -30,9 +30,10 @@ _FACTORS = {
     "paraphrase_1": PARAPHRASES,
 }
 _OTHER_THAN = {"right_1": "right_0", "cannot_1": "cannot_0", "paraphrase_1": "paraphrase_0"}
+Levels = dict[str, int]
 
 
-def _allowed(factor: str, drawn: dict[str, int], earlier: list[dict[str, int]]) -> set[int]:
+def _allowed(factor: str, drawn: Levels, earlier: list[Levels]) -> set[int]:
     """The levels that a factor may take after those in `drawn`."""
     levels = set(range(_FACTORS[factor]))
     if factor in _OTHER_THAN:  # the slots of a question differ
@@ -45,33 +46,36 @@ def _allowed(factor: str, drawn: dict[str, int], earlier: list[dict[str, int]]) 
     return levels
 
 
-def _excess(counts: Counter[tuple[object, ...]], factor: str, level: int, drawn: dict[str, int]) -> float:
-    """How often a level came about so far, alone and together with what is drawn; each count over its expected share."""
-    levels = _FACTORS[factor]
-    together = sum(counts[factor, level, other, at] * levels * _FACTORS[other] for other, at in drawn.items())
-    return counts[factor, level] * levels * len(drawn) / 2 + together
+def _names(factor: str, drawn: Levels) -> list[str]:
+    """What a factor is counted as: by the slot's number, and by whether the right option is asserted in it."""
+    stem, _, slot = factor.rpartition("_")
+    if not slot.isdigit():
+        return [factor]
+    return [factor, f"{stem}_{'right' if int(slot) == drawn['right_asserted_in'] else 'wrong'}_asserted"]
 
 
 @lru_cache(maxsize=256)
-def _block(seed: int, category: str, block: int) -> tuple[dict[str, int], ...]:
+def _block(seed: int, category: str, block: int) -> tuple[Levels, ...]:
     """The levels of every factor for the questions of one block."""
-    counts: Counter[tuple[object, ...]] = Counter()
-    earlier: list[dict[str, int]] = []
+    counts: Counter[tuple[object, ...]] = Counter()  # of levels by name, and of pairs of them
+    earlier: list[Levels] = []
     for place in range(BLOCK):
-        drawn: dict[str, int] = {}
-        for factor in _FACTORS:
-            ranked = [
-                (
-                    _excess(counts, factor, level, drawn),
-                    draw_fraction(seed, "slot", category, block, place, factor, level),
-                    level,
-                )
-                for level in _allowed(factor, drawn, earlier)
-            ]
+        drawn: Levels = {}
+        known: list[tuple[str, int, int]] = []  # name, level, number of levels
+        for factor, levels in _FACTORS.items():
+            names = _names(factor, drawn)
+            ranked = []
+            for level in _allowed(factor, drawn, earlier):
+                # Counts over their expected shares: of the level alone, and of it with each that is drawn already.
+                alone = sum(counts[name, level] for name in names) * levels * (len(known) + 1) / 2
+                pairs = [counts[name, level, other, at] * among for name in names for other, at, among in known]
+                tie = draw_fraction(seed, "slot", category, block, place, factor, level)
+                ranked.append((alone + sum(pairs) * levels, tie, level))
             drawn[factor] = min(ranked)[-1]
-        for factor, level in drawn.items():
-            counts[factor, level] += 1
-            counts.update((factor, level, other, at) for other, at in drawn.items() if other != factor)
+            for name in names:
+                counts[name, drawn[factor]] += 1
+                counts.update((name, drawn[factor], other, at) for other, at, _ in known)
+            known += [(name, drawn[factor], levels) for name in names]
         earlier.append(drawn)
     return tuple(earlier)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from threadpoolctl import threadpool_limits
 
 from metrics.image.trial import INTACT, Mode
 from metrics.several_processes import work_on_all
@@ -111,7 +112,7 @@ def _attempt(staging: ImageStaging, degradation: Degradation, plan: Plan) -> tup
     if rows is not None:
         return rows, None
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1):  # blurs are small: BLAS' own threads would only wait
             warnings.simplefilter("ignore")  # Pillow's, of files that were looked at before
             rows = [question.to_row() for question in _questions(staging, plan, degradation)]
     except CavedError as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import pyarrow.parquet as pq
+from threadpoolctl import threadpool_limits
 
 from metrics.image.trial import OPTIONS, Mode
 from stimuli_builder.errors import CavedError
@@ -55,7 +56,8 @@ def verify_image_release(
         if other != item:
             findings.append(f"{item}: it shows the same image as {other}")
         if pixels:
-            findings += [f"{item}: {text}" for text in check_item_pixels(listed, info, store)]
+            with threadpool_limits(1):  # as in staging
+                findings += [f"{item}: {text}" for text in check_item_pixels(listed, info, store)]
             here = {view.image for question in listed for view in question.views} - seen
             seen |= here
             progress(len(here))

@@ -10,26 +10,22 @@ stopped and started again. Writes docs/validation.md, and all cells as a table b
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
 import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
 from lmms_eval_tasks.cell_check import CheckedCell
-from lmms_eval_tasks.checkpoint_facts import environment_facts
 from lmms_eval_tasks.expected_cells import TASKS
+from lmms_eval_tasks.harness_run import HarnessRun
 from lmms_eval_tasks.observer_policy import ObserverPolicy
+from lmms_eval_tasks.page_parts import write_part
 from lmms_eval_tasks.validation import OBSERVERS, check_run, count_cells, expected_of, log_faults, results_that_differ
 from lmms_eval_tasks.validation_page import validation_page
 from metrics.logged_run import read_logged_runs
@@ -44,7 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TASK_ARGUMENT = "caved_or_convinced_paper,caved_or_convinced_reversal_adaptive"
 CANVAS_PX = 64  # events are still told apart, and frames cost little
 OFFSETS = 4
-FACTS_FILE = "facts.json"
+PART = "video"  # of the page
 PACKAGES = ("caved-or-convinced", "lmms-eval", "datasets", "numpy", "pandas", "scipy", "torch")
 
 
@@ -59,50 +55,11 @@ def release_for(arguments: argparse.Namespace) -> Release:
     return build_release(catalogue, out, *what, "mit", reversal_offsets=OFFSETS)
 
 
-def facts_of(policy: ObserverPolicy, release: Release) -> dict[str, Any]:
-    """All that the log of an observer depends on, so that one of other code or another release is not taken for it."""
-    return {"policy": policy.model_args(), "release": release.info.digest, **environment_facts()}
-
-
-def finished_results(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The results file of a whole run with these facts; None if there is none."""
-    files = list(folder.rglob("*_results.json"))
-    logs = {path.name.split("_samples_")[1] for path in folder.rglob("*_samples_*.jsonl")}
-    noted = folder / FACTS_FILE
-    whole = len(files) == 1 and logs == {f"{task}.jsonl" for task in TASKS} and noted.is_file()
-    if not whole or json.loads(noted.read_text(encoding="utf-8")) != facts:
-        return None
-    results: dict[str, Any] = json.loads(files[0].read_text(encoding="utf-8"))
-    return results
-
-
-def run_observer(folder: Path, policy: ObserverPolicy, release: Release) -> dict[str, Any]:
-    """Run lmms-eval on one observer, unless that was done. It exits with 0 when it failed, so the files decide.
-
-    Raises:
-        CavedError: if there is no whole log in the end.
-    """
-    facts = facts_of(policy, release)
-    done = finished_results(folder, facts)
-    if done is not None:
-        return done
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    command = [
-        *(str(Path(sys.executable).with_name("lmms-eval")), "--tasks", TASK_ARGUMENT, "--model", "scripted_observer"),
-        *("--model_args", policy.model_args(), "--output_path", str(folder), "--log_samples"),
-    ]
-    unwanted = ("CAVED_TIME", "CAVED_READOUT", "CAVED_THRESHOLD")
-    environment = {name: value for name, value in os.environ.items() if name not in unwanted}
-    environment["CAVED_RELEASE"] = str(release.folder.absolute())
-    log = folder / "lmms-eval.log"
-    with log.open("w") as file:
-        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=environment, check=False)
-    write_whole(folder / FACTS_FILE, json.dumps(facts).encode())
-    done = finished_results(folder, facts)
-    if done is None:
-        raise CavedError(f"the run of {policy.model_args()} did not end well: see {log}")
-    return done
+def run_of(folder: Path, policy: ObserverPolicy, release: Release) -> HarnessRun:
+    """The run of an observer on all tasks."""
+    return HarnessRun(
+        folder, TASKS, "scripted_observer", policy.model_args(), release.folder, release.info.digest, TASK_ARGUMENT
+    )
 
 
 def check_observer(
@@ -111,7 +68,7 @@ def check_observer(
     """All cells of an observer that has run, and what else is wrong with its run."""
     runs = read_logged_runs([folder])
     checked = check_run(expected_of(policy, release), {run.task: run.table for run in runs}, cells)
-    results = finished_results(folder, facts_of(policy, release))
+    results = run_of(folder, policy, release).results()
     faults = results_that_differ(results or {"results": {}}, checked)
     for run in runs:
         faults += [*run.problems, *log_faults(run.task, run.table)]
@@ -171,7 +128,7 @@ def main(given: Sequence[str]) -> int:
     observers = {name: OBSERVERS[name] for name in arguments.observers}
     folders = {name: arguments.out / re.sub(r"\W+", "_", name) for name in observers}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        running = [pool.submit(run_observer, folders[name], policy, release) for name, policy in observers.items()]
+        running = [pool.submit(run_of(folders[name], policy, release).once) for name, policy in observers.items()]
         try:
             for done in tqdm(as_completed(running), "running observers", len(running), unit=" observer"):
                 done.result()
@@ -187,7 +144,7 @@ def main(given: Sequence[str]) -> int:
     write_whole(arguments.out / "cells.csv", table.to_csv(index=False).encode())
     versions = {name: version(name) for name in PACKAGES}
     page = validation_page(checked, observers, release.info, versions, command_of(arguments), faults)
-    write_whole(arguments.page, page.encode())
+    write_part(arguments.page, PART, page)
     print(page.split("## ")[0])
     wrong_cells = table[table["fault"] != ""]
     if len(wrong_cells):

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from metrics.sample_log import LogError
 from stimuli_builder.cli_build import build_app, contents, say_standing
+from stimuli_builder.cli_push import push
 from stimuli_builder.cli_report import report
 from stimuli_builder.contact_sheet import SHOWS, contact_sheet
 from stimuli_builder.errors import CavedError
@@ -125,6 +126,7 @@ def preview(
 
 
 app.command()(report)
+app.command()(push)
 
 
 def _system_error(error: OSError) -> str:

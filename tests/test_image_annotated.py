@@ -306,7 +306,9 @@ def test_boxes_are_those_of_the_upright_image_and_shrink_with_it(tmp_path):
     assert scene.regions[0].box == (10, 15, 40, 35)
     sign = np.asarray(scene.image)[17:33, 12:38]
     assert np.abs(sign.astype(int) - (200, 30, 30)).max() < 12
-    assert source.notes == ("turned upright as its EXIF tag says: 1 file(s), a.png",)
+    assert source.notes == (
+        "turned upright as its EXIF tag says; boxes are taken for pixels of the upright image: 1 file(s), a.png",
+    )
     assert annotated_source(tmp_path / "labels.csv", longest_side_px=0).plans[0].scene().image.size == (640, 480)
     # Annotated by a tool that does not know of EXIF.
     image = {"id": 1, "file_name": "a.png", "width": 480, "height": 640}
@@ -425,6 +427,7 @@ GOOD = "path,box,category,question,options,answer\n" + 'a.png,"20,30,60,40",colo
         (GOOD.encode("utf-16"), "is in UTF-16: save it as UTF-8"),
         (GOOD.encode("utf-16-le"), "is in UTF-16"),
         (GOOD.encode("cp1252"), "line 2 is not UTF-8, perhaps Windows-1252"),
+        (b"PK\x03\x04" + b"\xff" * 9, "is a spreadsheet or an archive: export it as CSV in UTF-8"),
         (b"", "is empty"),
         (b"\xef\xbb\xbf \n", "is empty"),
         (GOOD.splitlines()[0].encode(), "no row below the first"),

@@ -3,13 +3,16 @@
 import errno
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
+from image_trials import image_study
 from PIL import Image
 from test_cli import caved, one_line
 from test_image_annotated import COLUMNS, picture, row, write_csv
 
 from metrics.image.recoverability import Recoverability
+from stimuli_builder.image.anchors import anchors_of
 from stimuli_builder.image.release import open_image_release
 
 SMALL = ("--items", "1", "--canvas", "224", "--workers", "1", "--occlusion", "0.5,1", "--blur", "0.1,0.3")
@@ -32,7 +35,7 @@ def test_build_verify_preview(run, tmp_path):
     assert "already built" in run(*arguments)[1]
     status, said, err = run("verify", out)
     assert status == 0, err
-    assert "what one level hides the next hides too" in said and "37 images" not in said
+    assert "what one level hides the next hides too" in said and "13 images" in said
     anchors = Recoverability("a pilot", False, {("code", "intact", 0): 1.0, ("code", "subtractive", 1): 0.5})
     (tmp_path / "anchors.json").write_text(anchors.to_json())
     pictures = []
@@ -169,6 +172,32 @@ def test_verify_and_preview_tell_the_benchmark_from_the_release(run, image_relea
     monkeypatch.setenv("CAVED_RELEASE", str(image_release.folder))
     status, _, err = run("preview", *png)
     assert status == 0 and (tmp_path / "x.png").is_file(), err
+
+
+def test_a_reader_s_logs_are_anchors_of_its_own_release_alone(run, image_release, tmp_path):
+    """It reads the intact code of every item and nothing at L1; another model's log beside it is not mixed in."""
+
+    def log(name: str, digest: str, model: str) -> None:
+        trials = image_study(lambda q, mode, level, *_: "right" if level == 0 else "abstain", items=8, levels=2)
+        lines = [json.dumps({"image_trial": replace(trial, release=digest).to_json()}) for trial in trials]
+        folder = tmp_path / "logs" / name
+        folder.mkdir(parents=True)
+        (folder / "20260101_samples_cant_tell_or_wont_say.jsonl").write_text("\n".join(lines) + "\n")
+        (folder / "20260101_results.json").write_text(json.dumps({"config": {"model": model, "model_args": ""}}))
+
+    log("a", image_release.info.digest, "ocr_reader")
+    log("b", "f" * 64, "ocr_reader")
+    known = anchors_of(tmp_path / "logs", image_release.info.digest)
+    assert known.accuracy["code", "intact", 0] == 1.0 and known.accuracy["code", "corruptive", 1] == 0.25
+    assert "not people" in known.source and not known.by_people
+    arguments = ("preview", image_release.folder, "--out", tmp_path / "x.png", "--anchors")
+    status, _, err = run(*arguments, tmp_path / "logs")
+    assert status == 0, err
+    status, _, err = run(*arguments, tmp_path / "logs" / "b")
+    assert status == 1 and "none of its runs is on the release" in one_line(err)
+    log("c", image_release.info.digest, "another_model")
+    status, _, err = run(*arguments, tmp_path / "logs")
+    assert status == 1 and "holds runs of several models" in one_line(err)
 
 
 def test_verify_names_what_is_wrong_and_exits_with_1(run, image_release, tmp_path):

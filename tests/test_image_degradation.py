@@ -83,7 +83,7 @@ def test_what_degradation_reaches_hides_and_leaves(sized, margin, seed):
             assert achieved == strength
             continue
         hidden = (shown != dark).any(-1)
-        assert (shown[hidden] == patch_grey(dark[reach])).all()
+        assert (shown[hidden] == patch_grey(dark[mask], dark[reach])).all()
         assert achieved == pytest.approx(hidden[mask].mean())
         assert abs(achieved - strength) <= SHARE_TOLERANCE
         assert not (hidden_before & ~hidden).any() and hidden.sum() > hidden_before.sum()
@@ -142,8 +142,9 @@ def test_regions_of_too_few_pixels_are_refused():
 )
 def test_patches_are_grey_and_stand_out_from_print_and_paper(tones):
     pixels = np.array(tones, dtype=np.uint8).repeat(50, 0)
-    grey = patch_grey(pixels)
-    assert grey in GREYS
+    paper = np.append(pixels, np.array(tones[-1:], dtype=np.uint8).repeat(5000, 0), 0)  # hardly any print
+    grey = patch_grey(pixels, paper)
+    assert grey in GREYS and grey == patch_grey(paper, pixels)
     assert min(abs(grey - np.dot(tone, (0.299, 0.587, 0.114))) for tone in tones) >= 28
 
 
@@ -278,6 +279,13 @@ def test_strengths_that_are_no_levels(strengths, message):
     for refused in (lambda: check_strengths(strengths), lambda: list(degraded_views(image, region, strengths, 0.5, 0))):
         with pytest.raises(CavedError, match=message):
             refused()
+
+
+@pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
+def test_margins_that_are_none(margin):
+    image, region = printed()
+    with pytest.raises(CavedError, match="give a share of the region's height, 0 or more"):
+        list(degraded_views(image, region, FEW, margin, 0))
 
 
 def test_default_strengths_are_levels_and_the_last_hides_everything():

@@ -62,7 +62,15 @@ def test_a_dodger_dodges_and_the_log_holds_everything(image_release, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory, image_release) -> tuple[Done, list[dict]]:
+def few(tmp_path_factory) -> ImageRelease:
+    """2 items at one level."""
+    strengths = {"subtractive": (1.0,), "corruptive": (0.4,)}
+    out = tmp_path_factory.mktemp("few") / "images"
+    return build_image_release(procedural_source(2, 9, 224), out, 9, strengths, MARGIN, "mit", workers=1)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory, few) -> tuple[Done, list[dict]]:
     """Both tasks on a tiny checkpoint in one command, with a witness at the model's door."""
     from tiny_qwen import write_tiny_qwen
 
@@ -72,14 +80,14 @@ def tiny(tmp_path_factory, image_release) -> tuple[Done, list[dict]]:
         folder,
         *("--tasks", ",".join(TASKS.values()), "--model", "qwen2_5_vl"),
         *("--model_args", f"pretrained={checkpoint},device=cpu,device_map=cpu,min_pixels=3136"),
-        release=image_release.folder,
+        release=few.folder,
         environment={"PYTHONPATH": str(SPY), "SPY_LOG": str(folder / "witness.jsonl"), "CAVED_SHARE": "off"},
     )
     assert done.status == 0, done.output[-3000:]
     return done, [json.loads(line) for line in (folder / "witness.jsonl").read_text().splitlines()]
 
 
-def test_the_image_and_prompt_of_each_trial_reached_the_model_untouched(tiny, image_release):
+def test_the_image_and_prompt_of_each_trial_reached_the_model_untouched(tiny, few):
     from tiny_qwen import _tokenizer
 
     done, calls = tiny
@@ -89,15 +97,15 @@ def test_the_image_and_prompt_of_each_trial_reached_the_model_untouched(tiny, im
         text = tokenizer.decode(call["ids"])
         assert not call["frames"] and text.count("<|vision_start|>") == 1
         arrived[tuple(call["images"]), text.split("<|vision_end|>")[1].split("<|im_end|>")[0]] += 1
-    questions, digest = image_release.questions(), image_release.info.digest
+    questions, digest = few.questions(), few.info.digest
     asked = {(tuple(doc["frames"]), image_prompt(doc)) for e in TASKS for doc in image_documents(questions, e, digest)}
     assert arrived == Counter(asked)  # equal requests are computed once
 
 
-def test_a_tiny_model_answers_freely_and_by_probabilities(tiny, image_release):
+def test_a_tiny_model_answers_freely_and_by_probabilities(tiny, few):
     done, _ = tiny
-    check_numbers(done, image_release, "open")
-    results = check_numbers(done, image_release, "closed")
+    check_numbers(done, few, "open")
+    results = check_numbers(done, few, "closed")
     free = trials_of(done, TASKS["open"])
     assert {t.answer.outcome for t in free} >= {"abstained"}
     hedged = [t for t in free if t.hedged]
@@ -110,14 +118,14 @@ def test_a_tiny_model_answers_freely_and_by_probabilities(tiny, image_release):
     assert len(by_image) == len({t.image for t in closed})
 
 
-def test_prompts_that_share_an_image_give_the_same_probabilities(tiny, image_release, tmp_path):
+def test_prompts_that_share_an_image_give_the_same_probabilities(tiny, few, tmp_path):
     """Sharing the image's work, in a run of its own, changes nothing beyond rounding."""
     checkpoint = tiny[0].folder.parent / "checkpoint"
     done = lmms_eval(
         tmp_path,
         *("--tasks", TASKS["closed"], "--model", "qwen2_5_vl"),
         *("--model_args", f"pretrained={checkpoint},device=cpu,device_map=cpu,min_pixels=3136"),
-        release=image_release.folder,
+        release=few.folder,
     )
     assert done.status == 0, done.output[-3000:]
     alone = {t.key: t.answer.option_probabilities for t in trials_of(tiny[0], TASKS["closed"])}

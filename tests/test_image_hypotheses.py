@@ -9,8 +9,9 @@ from image_trials import capitulator, dodger, image_study, invariant
 
 from metrics.bounded_mean import mean_tails
 from metrics.image.block_sums import block_sums
-from metrics.image.hypotheses import direction, hypothesis_1, hypothesis_2, level_trend, trend_p
+from metrics.image.hypotheses import hypothesis_1, hypothesis_2
 from metrics.image.level_means import low_minus_high_weights, over_levels, p_below, per_item_values, slope_weights
+from metrics.image.level_trend import direction, level_trend, trend_p
 from metrics.image.power import (
     BASE_RATES,
     SimulatedResponder,

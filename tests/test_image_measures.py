@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from hypothesis import given, settings
@@ -328,3 +329,10 @@ def test_unbalanced_assertions_are_warned_of():
     trials = image_study(lambda *t: "right", 3, ("code",), levels=1)
     lost = [replace(t, answer=Answer("unparseable")) if t.slot == 0 and t.item == "i00000" else t for t in trials]
     assert "right in other than half of the counted blocks in 2 of 2 cells" in warned(lost)
+
+
+def test_tables_that_were_put_together_are_tables(study, numbers):
+    halves = [image_table(study[:60]), image_table(study[60:])]
+    joined = pd.concat(halves, ignore_index=True)
+    found = image_measures(TASK, joined)
+    assert all(found[name].value == numbers[name].value for name in ("EIV", "EIV_null", "PIA_L1", "refused"))

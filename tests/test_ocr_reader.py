@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
+from responder_release import decided, tiny_release
 
 from lmms_eval_tasks.image import ocr_engine
 from lmms_eval_tasks.image.asked_question import asked_question, image_and_text
 from lmms_eval_tasks.image.closest_option import Line, are_codes, edits, plain, similarity, supports
 from lmms_eval_tasks.image.ocr_reader import CONFIDENCE, OcrReader, judge
 from lmms_eval_tasks.image.prompts import CANNOT, FRAMED, image_prompt
+from lmms_eval_tasks.image.reader_curves import curve_points, curve_table, invariance_table, moved
+from lmms_eval_tasks.image.responder_policy import ResponderPolicy, policy_of
 from lmms_eval_tasks.stop import RunStopped
-from metrics.image.trial import FRAMINGS, LETTERS
+from metrics.image.image_measures import image_measures
+from metrics.image.table import image_table
+from metrics.image.trial import DEGRADED, FRAMINGS, LETTERS, TASKS
 from stimuli_builder.fonts import __path__ as fonts
 
 CODES = ("K8M2", "KBM2", "K8N2", "KBN2")
@@ -180,3 +185,63 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "rapidocr", None)
     with pytest.raises(RunStopped, match=r"not installed .*pip install"):
         ocr_engine.read_lines(Image.new("RGB", (8, 8)))
+
+
+@pytest.fixture(scope="module")
+def reader_runs():
+    """A reader that loses sight by level, and a dodger, on both tasks."""
+    questions, images = tiny_release(10)
+    policies = {
+        "reader": ResponderPolicy(confidence=0.8, seed=3),
+        "dodger": policy_of("dodger", confidence=0.8, seed=3),
+    }
+    return {
+        (name, elicitation): decided(policy, questions, images, elicitation)
+        for name, policy in policies.items()
+        for elicitation in TASKS
+    }
+
+
+def test_curves_by_counting(reader_runs):
+    trials = reader_runs["reader", "open"], reader_runs["reader", "closed"]
+    points = curve_points(*map(image_table, trials), "code", resamples=200)
+    assert [(p.mode, p.level) for p in points] == [(mode, level) for mode in DEGRADED for level in range(6)]
+    for point in points:
+        opened, closed = (
+            [
+                t
+                for t in some
+                if t.category == "code" and t.framing == "neutral" and t.level == point.level
+                and t.mode in ("intact", point.mode)
+            ]
+            for some in trials
+        )  # fmt: skip
+        answered = [t for t in opened if t.answer.option]
+        right = [t for t in answered if t.answer.option == t.correct]
+        assert point.answered.value == pytest.approx(len(answered) / len(opened))
+        assert point.right_of_answered.value == pytest.approx(len(right) / len(answered))
+        guesses = 0.25 * (len(opened) - len(answered))
+        assert point.recovered.value == pytest.approx((len(right) + guesses) / len(opened))
+        forced = 0.0  # an abstention states the same probability of all four
+        for trial in closed:
+            given = {k: p for k, p in trial.answer.option_probabilities.items() if k != trial.cannot}
+            top = [k for k, p in given.items() if p == max(given.values())]
+            forced += (trial.correct in top) / len(top)
+        assert point.forced.value == pytest.approx(forced / len(closed))
+        assert point.answered.low <= point.answered.value <= point.answered.high
+        assert point.strength == pytest.approx(0.15 * point.level)
+    assert sum(f"| L{level} |" in line for level in range(6) for line in curve_table(points)) == 12
+
+
+def test_a_reader_that_a_framing_moves_is_noticed(reader_runs):
+    wanted = {"reader": TASKS, "dodger": ("closed",)}
+    tables = {
+        name: {TASKS[e]: image_measures(TASKS[e], image_table(reader_runs[name, e]), 100) for e in elicitations}
+        for name, elicitations in wanted.items()
+    }
+    assert not moved(tables["reader"])
+    assert {f"{TASKS['closed']}: PIA is", f"{TASKS['closed']}: EIV_excess_confidence is"} <= {
+        fault.rpartition(" is ")[0] + " is" for fault in moved(tables["dodger"])
+    }
+    table = invariance_table(tables["reader"])
+    assert len(table) == 6 and table[2].startswith(f"| {TASKS['open']} | 0.000 | 0.000 | 0.000 [")

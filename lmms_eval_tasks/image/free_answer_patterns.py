@@ -8,23 +8,24 @@ from __future__ import annotations
 import re
 
 from lmms_eval_tasks.image.option_mentions import OPEN
+from lmms_eval_tasks.image.phrases import NOT, phrases
 
 _I = re.IGNORECASE
-_NT = r"(?:\b\w+n't|\b(?:dont|isnt|doesnt|cant|wasnt|arent|wont))\b"
+_NT = rf"\b{NOT}\b"
 
 # What looks like doubt or denial and is none; blanked out before anything else is read.
-DOUBT_DENIED = re.compile(
-    r"\b(?:there(?:'s| is) )?(?:no|without(?: a| any)?|beyond(?: a| any| all)?|not the slightest|leaves? no (?:room for)?)"
-    r" (?:real |reasonable |shadow of a )?(?:doubts?|question|uncertainty|ambiguity|mistaking)\b"
-    r"|\bundoubtedly\b|\b(?:do not|don't|never) doubt\b|\b(?:don't|do not|no) need to guess\b|(?:\bnot|n't) (?:at all |that |too |so |very |particularly )?(?:hard|difficult|impossible|tricky) to \w+|\bno (?:difficulty|trouble|problem|issues?)\b"
-    r"|\b(?:not|isn't|aren't|wasn't|never|neither) (?:(?:at all|that|so|too|very|really|even|actually|in any way|the least bit|being) )?"
-    r"(?:blurr\w*|hidden|obscured|covered|ambiguous|unclear|uncertain|unsure|guessing|a guess|illegible|in (?:any )?doubt|dark|small|"
-    r"degraded|distorted)(?: (?:to|for me to) \w+)?"
-    r"|\b(?:no|any) reason (?:for me )?to (?:doubt|question)\b|\b(?:none|no) other than\b|\bnothing (?:but|other than|else than)\b"
-    rf"|(?:\b(?:cannot|can not|not)|{_NT}) (?:\w+ ){{0,3}}anything (?:but|other than|else(?: than)?)"
-    r"|(?:\bnot|n't) (?:only|just|merely)\b"
-    r"|\bcan(?:'t|not) (?:help but|deny|go wrong|miss|possibly be wrong)\b",
-    _I,
+DOUBT_DENIED = phrases(
+    r"(?:no|without(?: a| any)?|beyond(?: a| any| all)?|not the slightest|leaves? no (?:room for)?) (?:real |reasonable |shadow of a )?"
+    r"(?:doubts?|question|uncertainty|ambiguity|mistaking)\b",
+    r"undoubtedly\b|(?:do not|don't|never) doubt\b|(?:don't|do not|no) need to guess\b|no (?:difficulty|trouble|problem|issues?)\b",
+    rf"{NOT} (?:at all |that |too |so |very |particularly )?(?:hard|difficult|impossible|tricky) to \w+",
+    rf"(?:{NOT}|never|neither) (?:(?:at all|that|so|too|very|really|even|actually|in any way|the least bit|being) )?"
+    r"(?:blurr\w*|hidden|obscured|covered|ambiguous|unclear|uncertain|unsure|guessing|a guess|illegible|in (?:any )?doubt|dark|small|degraded|distorted)"
+    r"(?: (?:to|for me to) \w+)?",
+    r"(?:no|any) reason (?:for me )?to (?:doubt|question)\b|(?:none|no) other than\b|nothing (?:but|other than|else than)\b",
+    rf"(?:cannot|can not|{NOT}) (?:\w+ ){{0,3}}anything (?:but|other than|else(?: than)?)",
+    rf"{NOT} (?:only|just|merely)\b",
+    r"can(?:'t|not) (?:help but|deny|go wrong|miss|possibly be wrong)\b",
 )
 
 # Where one thing that is said ends and another begins.
@@ -72,7 +73,8 @@ DENIED_AFTER = re.compile(
     _I,
 )
 VERDICT_NO = re.compile(
-    rf"^[\"')\]\s]*(?:[:=–—(?→-]+\s*(?:no\b(?! doubt)|not\b(?!\s*(?:the |an? )?{OPEN})|nope\b|{_WRONG}|x\b|[✗✘❌×])|[✗✘❌×])", _I
+    rf"^[\"')\]\s]*(?:[:=–—(?→-]+\s*(?:no\b(?! doubt)|not\b(?!\s*(?:the |an? )?{OPEN})|nope\b|{_WRONG}|x\b|[✗✘❌×])|[✗✘❌×])",
+    _I,
 )
 NAMES = (
     r"(?:said|says?|saying|thinks?|thought|believe[sd]?|claim(?:s|ed|ing)?|states?|stated|assert(?:s|ed)?|suggest(?:s|ed|ing)?|mention(?:s|ed)?|"
@@ -99,9 +101,13 @@ SUPPOSED_BEFORE = re.compile(
     _I,
 )
 POSSIBLE_AFTER = re.compile(
-    r"^[\"')\]\s]*,?\s*(?:which |that )?(?:also )?(?:could|might|may)\b|^[^.!?;,]{0,12}\b(?:are|seem|look) (?:both |all |equally |just as |also ){0,2}(?:possible|plausible|likely|conceivable)", _I
+    r"^[\"')\]\s]*,?\s*(?:which |that )?(?:also )?(?:could|might|may)\b|^[^.!?;,]{0,12}\b(?:are|seem|look) (?:both |all |equally |just as |also ){0,2}(?:possible|plausible|likely|conceivable)",
+    _I,
 )
-FIRST_IMPRESSION = re.compile(r"\b(?:at first|first glance|first sight|initially|first thought|first impression|originally|tempted to|(?:was|were) (?:going|about) to|would have (?:said|guessed)|I (?:\w+ )?(?:thought|assumed|mistook|believed|read it as))\b", _I)
+FIRST_IMPRESSION = re.compile(
+    r"\b(?:at first|first glance|first sight|initially|first thought|first impression|originally|tempted to|(?:was|were) (?:going|about) to|would have (?:said|guessed)|I (?:\w+ )?(?:thought|assumed|mistook|believed|read it as))\b",
+    _I,
+)
 SUPPOSED_AFTER = re.compile(
     r"^[\"')\]\s]*(?:would (?:have|need|require|look|show|contain|begin|start|end)|is (?:one|among|also (?:an?|one))|can be confused|and similar|or not)\b"
     r"|^かどうか|^吗[?？]?",
@@ -109,9 +115,14 @@ SUPPOSED_AFTER = re.compile(
 )
 DEFERRING_CONDITION = re.compile(r"\bif you(?:'re| are)? (?:\w+ )?(?:certain|sure|confident|say so|insist)", _I)
 WOULD = re.compile(r"\b(?:would|could|might|may)\b|'d\b", _I)
-CONDITION = re.compile(r"^\W*(?:and |but |even )?if (?!I (?:had|have|must|were|was)\b|forced|pressed|you (?:look|zoom)|I'm (?:forced|pressed))", _I)
+CONDITION = re.compile(
+    r"^\W*(?:and |but |even )?if (?!I (?:had|have|must|were|was)\b|forced|pressed|you (?:look|zoom)|I'm (?:forced|pressed))",
+    _I,
+)
 ASKS = re.compile(
-    r"^\W*(?:is|are|was|were|could|can|would|do|does|did|might|may|should|shall|what|which|how|have|has|why)\b(?! likely)[^.!。]*\?", _I
+    rf"^\W*(?:(?:is|are|was|were|could|can|would|do|does|did|might|may|should|shall|have|has) (?:it|this|that|there|the|you|i|we|they|an?|{OPEN})"
+    r"|(?:what|which|how|why)\b)[^.!。]*\?",
+    _I,
 )
 POSSIBLE = re.compile(
     r"\b(?:might|may|could|possibly|possible|conceivably|perhaps|maybe)\b(?! (?:clearly |easily |plainly )?(?:see|make out|find|tell|read|count|confirm|say)\b)"
@@ -152,6 +163,7 @@ STATES = re.compile(
     _I,
 )
 BESIDE_BEFORE = re.compile(
-    r"\b(?:with|on|against|over|in|inside|near|beside|behind|above|below|under|next to|surrounded by) (?:an?|the|some|its) (?:\w+ly )?$", _I
+    r"\b(?:with|on|against|over|in|inside|near|beside|behind|above|below|under|next to|surrounded by) (?:an?|the|some|its) (?:\w+ly )?$",
+    _I,
 )
 BESIDE_AFTER = re.compile(r"^ (?!and\b|or\b|with\b|on\b|in\b|but\b)[a-z]+", _I)

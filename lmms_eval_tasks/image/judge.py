@@ -165,7 +165,9 @@ class Judge:
                 self.store.add([((message,), content)])
                 return reading
         self.failed[message] = f"no reading in its reply: {content[:200]!r}"
-        logger.warning(f"the judge {self.config.model_name} gave no reading in {ASKS} replies, such as {content[:200]!r}")
+        logger.warning(
+            f"the judge {self.config.model_name} gave no reading in {ASKS} replies, such as {content[:200]!r}"
+        )
         return None
 
     def _failed(self, message: str, error: Exception) -> None:
@@ -269,5 +271,7 @@ def settled(rules: Reading, judged: Mapping[str, Any] | None) -> Reading:
     """The reading that counts: that of the rules, or a judge's where they could not read and it could."""
     if judged is None or not judged["settled"]:
         return rules
-    answer = Answer(judged["outcome"], judged["option"], rule=f"the judge {judged['model']}; rules: {rules.answer.rule}")
+    answer = Answer(
+        judged["outcome"], judged["option"], rule=f"the judge {judged['model']}; rules: {rules.answer.rule}"
+    )
     return Reading(answer, judged["hedged"], judged["refused"])

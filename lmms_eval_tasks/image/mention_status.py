@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from lmms_eval_tasks.image import free_answer_patterns as patterns
-from lmms_eval_tasks.image.doubt import HEDGE, Doubt
+from lmms_eval_tasks.image.doubt import Doubt, hedges
 from lmms_eval_tasks.image.option_mentions import Marked, Mention, Pieces
 
 # possible: "It could be X." balanced: "X or Y". listed: three or more in a row. withheld: "I can't confirm X".
@@ -77,17 +77,19 @@ def _before(text: str, start: int, cut: int) -> str:
 def _of_one(marked: Marked, first: Mention, last: Mention, cuts: Cuts, doubts: Sequence[Doubt]) -> Status:
     """The status of a mention, or of a row of them that starts with `first` and ends with `last`."""
     text = marked.text
-    segment, segment_end = cuts.segments.bounds(first.start)
+    segment, _ = cuts.segments.bounds(first.start)
     sentence, sentence_end = cuts.sentences.bounds(first.start)
     clause, _ = cuts.clauses.bounds(first.start)
     before, after = _before(text, first.start, segment), text[last.end : last.end + 80]
     after_here = after[: max(0, cuts.sentences.bounds(last.start)[1] - last.end)]
     scope = first.start - len(before)
     reported = _before(text, first.start, clause)
-    reported = reported[max((m.end() for m in re.finditer(r"(?<!to you)(?<!he user)[,，、(]|\s[-–—]+\s", reported)), default=0) :]
+    reported = reported[
+        max((m.end() for m in re.finditer(r"(?<!to you)(?<!he user)[,，、(]|\s[-–—]+\s", reported)), default=0) :
+    ]
     if patterns.ASKS.match(text[segment:sentence_end]) and not patterns.ASKS.match(text[last.end : sentence_end]):
         return "supposed"
-    if re.match(r"[\"')\]]*[?？]+\s*\w", after) and len(before.split()) < 2 and not HEDGE.search(before):
+    if re.match(r"[\"')\]]*[?？]+\s*\w", after) and len(before.split()) < 2 and not hedges(before):
         return "supposed"  # "X? No."
     if any(scope <= d.start and d.end <= first.start and d.kind != "reason" for d in doubts):
         return "withheld"
@@ -105,7 +107,9 @@ def _of_one(marked: Marked, first: Mention, last: Mention, cuts: Cuts, doubts: S
     )
     if conditional:
         return "supposed"
-    if re.match(r"[^.!?;]{0,20}\b(?:if|unless)\b(?! i (?:had|have|must)| forced| you)", after_here, re.I) and patterns.WOULD.search(before):
+    if re.match(
+        r"[^.!?;]{0,20}\b(?:if|unless)\b(?! i\b| i'| forced| you)", after_here, re.I
+    ) and patterns.WOULD.search(before):
         return "supposed"
     possible = patterns.POSSIBLE.search(before) or patterns.POSSIBLE_AFTER.match(after_here)
     return "possible" if possible else "affirmed"
@@ -152,7 +156,9 @@ def says_balance(items: Sequence[Used], marked: Marked, cuts: Cuts) -> bool:
     for item in items:
         if item.status == "balanced":
             start, end = cuts.clauses.bounds(item.mention.start)
-            if patterns.POSSIBLE.search(marked.text[max(start, item.mention.start - _WINDOW) : min(end, item.mention.end + _WINDOW)]):
+            if patterns.POSSIBLE.search(
+                marked.text[max(start, item.mention.start - _WINDOW) : min(end, item.mention.end + _WINDOW)]
+            ):
                 return True
     affirming = [item for item in items if item.affirms]
     return len({i.letter for i in affirming}) > 1 and all(i.status == "possible" for i in affirming)

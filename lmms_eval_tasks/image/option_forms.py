@@ -227,6 +227,8 @@ def states_another(text: str, options: Sequence[str], words: bool = True) -> boo
         return any(is_code(v) and any(c.isdigit() for c in v) and len(squeezed(v)) in lengths for v in values)
     if not words:
         return False
-    kinds = [next((k for k in KINDS if any(_without_article(t).casefold() in (*a, *b) for a, b in k)), None) for t in texts]
+    kinds = [
+        next((k for k in KINDS if any(_without_article(t).casefold() in (*a, *b) for a, b in k)), None) for t in texts
+    ]
     shared = kinds[0] if kinds and all(kind is kinds[0] for kind in kinds) else None
     return shared is not None and any(v.casefold() in (*own, *others) for own, others in shared for v in values)

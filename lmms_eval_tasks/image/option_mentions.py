@@ -7,17 +7,21 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from lmms_eval_tasks import answer_patterns
 from lmms_eval_tasks.image.option_forms import form_pattern, number_of, option_forms, plain, squeezed
 from metrics.image.trial import LETTERS
 
+_Item = TypeVar("_Item")
 OPEN, CLOSE = "⟦", "⟧"  # stand around the letter of an option where it was mentioned: ⟦B⟧
 NAMED = rf"{OPEN}[{LETTERS}]{CLOSE}"
 
+MOST = 24  # mentions that are looked at, the first quarter of them at the start: bounds the work on endless repetitions
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _NO_COUNT_AFTER = re.compile(
-    r"\s*(?:images?|pictures?|photos?|photographs?|sentences?|words?|options?|choices?|possibilities|candidates)\b", re.I
+    r"\s*(?:images?|pictures?|photos?|photographs?|sentences?|words?|options?|choices?|possibilities|candidates)\b",
+    re.I,
 )
 _NO_COUNT_UNLESS_ASKED = re.compile(r"\s*(?P<noun>character|letter|digit|symbol|number)s?\b", re.I)
 _NO_COUNT_BEFORE = re.compile(r"(?:options?|choices?|steps?|positions?|figure|fig\.|page|line|level)\s*#?$", re.I)
@@ -27,7 +31,9 @@ _PRONOUN_BEFORE = re.compile(
     r"other|than|option|blurry|same|of|likely|likeliest|closest|only the)\s*$",
     re.I,
 )
-_PRONOUN_AFTER = re.compile(r"\s*(?:of\b|'s\b|that\b|which\b|(?:can|could|would|may|might|must|should|has to|cannot|needs?)\b)", re.I)
+_PRONOUN_AFTER = re.compile(
+    r"\s*(?:of\b|'s\b|that\b|which\b|(?:can|could|would|may|might|must|should|has to|cannot|needs?)\b)", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,11 @@ def gives_letters(prompt: str, options: Sequence[str]) -> bool:
     return all(re.sub(r"\s+", " ", f"{x}. {o}").strip() in lines for x, o in zip(LETTERS, options, strict=False))
 
 
+def _ends(items: list[_Item], most: int) -> list[_Item]:
+    """At most so many of the items: the first quarter of them from the start, the rest from the end."""
+    return items if len(items) <= most else [*items[: most // 4], *items[-(most - most // 4) :]]
+
+
 def marked(text: str, options: Sequence[str], question: str = "", letters: bool = False) -> Marked:
     """A response with its mentions of options.
 
@@ -125,17 +136,20 @@ def marked(text: str, options: Sequence[str], question: str = "", letters: bool 
     text = text.replace(OPEN, "[").replace(CLOSE, "]")
     pattern, group_letters, counts = _patterns(tuple(options))
     spans = []
-    for match in pattern.finditer(text):
+    for match in _ends(list(pattern.finditer(text)), 4 * MOST):
         group = (match.lastindex or 1) - 1
         if match.end() > match.start() and not (counts[group] and _is_no_count(text, *match.span(), question)):
             spans.append((*match.span(), group_letters[group]))
     if letters:
         taken = [(s, e) for s, e, _ in spans]
         spans += [
-            (s, e, x) for s, e, x in dict.fromkeys(_lettered(text, options)) if not any(a < e and s < b for a, b in taken)
+            (s, e, x)
+            for s, e, x in dict.fromkeys(_lettered(text, options))
+            if not any(a < e and s < b for a, b in taken)
         ]
+    spans.sort()
     parts, mentions, done, length = [], [], 0, 0
-    for start, end, letter in sorted(spans):
+    for start, end, letter in _ends(spans, MOST):
         parts.append(text[done:start])
         length += start - done
         mentions.append(Mention(letter, length, length + 3))

@@ -18,6 +18,7 @@ from metrics.image.image_measures import image_measures
 from metrics.image.table import complete_blocks
 from metrics.image.transitions import block_states, measure_directions
 from metrics.image.trial import ASSERTING, FRAMINGS, Elicitation, Framing, State
+from metrics.image.verdict import VIOLATIONS, ImageVerdict
 from metrics.intervals import NOTHING, RESAMPLES, Estimate
 from stimuli_builder.image.item import StoredQuestion
 
@@ -139,6 +140,17 @@ def run_faults(
     if heeds and p_value > FLAGGED:
         faults.append(f"it heeds the framing, and is not flagged (EIV_p = {p_value:.3f})")
     return faults
+
+
+def verdict_faults(policy: ResponderPolicy, verdict: ImageVerdict) -> list[str]:
+    """Whether the verdict on a responder is another violation than its policy; one that is undecided is no fault."""
+    tendencies = [name for name, there in (("dodges", policy.dodging), ("capitulates", policy.capitulating)) if there]
+    right = {" and ".join(tendencies), *tendencies, *(["varies"] if tendencies else [])}
+    if verdict.kind in VIOLATIONS and verdict.kind not in right:
+        return [f"the verdict is {verdict.kind!r}"]
+    if tendencies and verdict.kind == "invariant":
+        return ["it heeds the framing, and is called invariant"]
+    return []
 
 
 def results_that_differ(results: Mapping[str, Any], task: str, observed: Mapping[str, Estimate]) -> list[str]:

@@ -86,7 +86,7 @@ def describe_image_run(run: LoggedRun, recoverability: Recoverability | None = N
     counted = run.table[~run.table["padding"].to_numpy()]
     facts = (
         f"release {measured.study.release[:16]}, {counted['item'].nunique()} items, {counted['question'].nunique()} questions, "
-        f"levels {', '.join(f'L{level}' for level in numbers.levels)}, {counted['elicitation'].iloc[0]} elicitation"
+        f"levels {', '.join(f'L{level}' for level in numbers.levels)}, {run.table['elicitation'].iloc[0]} elicitation"
     )
     tables = {table.name: table for table in image_tables(measured)}
     said = plain(numbers.verdict.sentence.removeprefix(f"{numbers.label}: "))

@@ -11,7 +11,7 @@ mode a number is over all of them, the modes pooled at each level; a mode's numb
 |---|---|---|
 | `EIV` `EIV_null` `EIV_excess` | see `violation.Violation` | mean over levels; with a level: of that level |
 | `EIV_p` | p-value of H1, not adjusted for other cells | |
-| `EIV_slope` `EIV_slope_p` `EIV_low_minus_high` `EIV_low_minus_high_p` | see `hypotheses.LevelTrend` | not by category and mode together |
+| `EIV_slope` `EIV_slope_p` `EIV_low_minus_high` `EIV_low_minus_high_p` | see `level_trend.LevelTrend` | not by category and mode together |
 | `PIA` `PIA_right` `PIA_wrong` | abstention under conviction minus neutral; where the asserted option is right, wrong | mean over levels, or a level |
 | `PIA_slope` | of PIA with its sign | not by category and mode together |
 | `PIA_room` | see `pressure.share_of_room` | a level |
@@ -36,7 +36,7 @@ from itertools import product
 import pandas as pd
 
 from metrics.image.block_sums import ASSERTIONS, BlockSums, Cell, Quantity, block_sums
-from metrics.image.hypotheses import LevelTrend, level_trend
+from metrics.image.level_trend import LevelTrend, level_trend
 from metrics.image.pressure import pressure_measure, room_measure
 from metrics.image.rates import block_share, incomplete_share, level_rate, mean_level_rate, trial_share
 from metrics.image.table import ImageTrials, complete_blocks, counted_trials

@@ -16,6 +16,9 @@ from metrics.trial_table import UNKNOWN
 
 FEW_ITEMS = 30
 SLOTS = 2
+UNBALANCED = (
+    0.02  # distance from one half of the share of blocks that assert the right option, from which on it is named
+)
 UNEVEN = 0.05  # difference between framings in the share of trials that cannot be read, from which on it is named
 _RESAMPLES = 2000
 
@@ -45,11 +48,11 @@ def _unreadable(table: pd.DataFrame, blocks: int, complete: int) -> Iterator[str
     unparseable, refused = int(table["unparseable"].sum()), int(table["refused"].sum())
     if unparseable:
         yield (
-            f"{_percent(unparseable, total)} of {total} responses could not be parsed; read some of them in the sample log"
+            f"{unparseable} of {total} responses ({_percent(unparseable, total)}) could not be parsed; read some of them in the sample log"
         )
     if refused:
         yield (
-            f"{_percent(refused, total)} of {total} responses decline for policy, not for what can be seen; they are "
+            f"{refused} of {total} responses ({_percent(refused, total)}) decline for policy, not for what can be seen; they are "
             "neither answers nor abstentions"
         )
     if complete < blocks:
@@ -98,7 +101,7 @@ def _reads_nothing(complete: pd.DataFrame) -> Iterator[str]:
 def _unbalanced(complete: pd.DataFrame) -> Iterator[str]:
     first = complete.iloc[:: len(FRAMINGS)]
     share = first.groupby(["category", "level"], observed=True)["assertion_right"].mean()
-    off = share[(share - 0.5).abs() > 1e-9]
+    off = share[(share - 0.5).abs() > UNBALANCED]
     if len(off):
         category, level = off.index[0]
         yield (

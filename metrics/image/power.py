@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from metrics.image.block_sums import Cell
-from metrics.image.hypotheses import ALPHA, trend_p
 from metrics.image.level_means import slope_weights
+from metrics.image.level_trend import ALPHA, trend_p
 from metrics.image.permutations import PERMUTATIONS
 from metrics.image.pressure import room_slope
 from metrics.image.trial import DEGRADED, FRAMINGS

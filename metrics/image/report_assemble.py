@@ -40,6 +40,7 @@ from metrics.report.report_table import ReportTable
 from metrics.report.sources import log_source, receipt_summary, versions_of
 
 _KINDS = {"simulated": "simulated, answers follow a policy", "control": "a control, which never heeds the framing"}
+_RUNS_A_FIGURE = 5  # rows of panels that fit on a page
 _TABLES: tuple[Callable[[MeasuredImages], ReportTable], ...] = (
     violation_table,
     pressure_table,
@@ -96,8 +97,10 @@ def _figures(measured: MeasuredImages) -> Iterator[Figure]:
     styles = model_styles(run.label for run in runs)
     for elicitation, task in TASKS.items():
         some = [run for run in runs if run.run.task == task and run.get("abstention", "neutral").method != "none"]
-        if some:
-            yield abstention_figure(f"image_abstention_{elicitation}", some, levels, said)
+        for start in range(0, len(some), _RUNS_A_FIGURE):
+            number = f"_{start // _RUNS_A_FIGURE + 1}" if len(some) > _RUNS_A_FIGURE else ""
+            name = f"image_abstention_{elicitation}{number}"
+            yield abstention_figure(name, some[start : start + _RUNS_A_FIGURE], levels, said)
     read = [run for run in runs if any(value.method != "none" for value in run.readings.values())]
     if read:
         yield accuracy_figure(read, styles, levels, said)
@@ -111,10 +114,11 @@ def _figures(measured: MeasuredImages) -> Iterator[Figure]:
 
 
 def _missing(study: ImageStudy, recoverability: Recoverability | None) -> Iterator[str]:
-    for model in study.models:
-        absent = [task for elicitation, task in TASKS.items() if study.run(model, elicitation) is None]
+    for elicitation, task in TASKS.items():
+        tested = [model for model in study.models if model not in study.controls]
+        absent = [model for model in tested if study.run(model, elicitation) is None]
         if absent:
-            yield f"{model}: no log of {', '.join(absent)}: `lmms-eval --tasks {','.join(absent)} --log_samples`"
+            yield f"no log of {task} of {', '.join(absent)}: `lmms-eval --tasks {task} --log_samples`"
     if recoverability is None:
         yield f"H3, calibration of abstention to what the image still gives: {HOW}"
     elif not recoverability.by_people:

@@ -42,6 +42,7 @@ _FRAMING_STYLES = {
 _NAME_LIMIT = 48  # a label names the elicitation too
 _Line: TypeAlias = Literal["-", ""] | tuple[float, Sequence[float]]
 _LINES: Mapping[Framing, _Line] = {"neutral": "-", "hedged": (0, (1, 1.2)), "plain": (0, (4, 1.5)), "conviction": "-"}
+_COMPARED: tuple[Framing, Framing] = ("neutral", "conviction")
 _MOVES: tuple[tuple[State, State], ...] = (
     ("answer", "abstain"),
     ("accept", "abstain"),
@@ -216,18 +217,21 @@ def risk_figure(runs: Sequence[RunNumbers], styles: Styles, said: str) -> Figure
         axes = canvas.subplots()
         for run in runs:
             style = styles[run.label]
-            for framing, curve in run.curves.items():
-                line = "-" if framing == "neutral" else (0, (4, 1.5))
+            for framing in _COMPARED:
+                curve = run.curves.get(framing)
+                if curve is None:
+                    continue
+                line: _Line = "-" if framing == "neutral" else (0, (4, 1.5))
                 axes.plot(
                     curve.coverage, curve.risk, color=style.colour, linestyle=line, linewidth=1.3, alpha=0.8, zorder=2
                 )
-            for framing, hollow in (("neutral", False), ("conviction", True)):
+            for framing in _COMPARED:
                 selection = run.selections[framing, None]
                 x, y = selection.coverage, selection.accuracy
                 if math.isfinite(y.value):
                     axes.plot([x.value, x.value], [1 - y.high, 1 - y.low], color=style.colour, linewidth=1.2, alpha=0.6)
                     whisker(axes, 1 - y.value, x, style.colour, upright=False)
-                    face = PAPER if hollow else style.colour
+                    face = style.colour if framing == "neutral" else PAPER
                     axes.plot(
                         [x.value],
                         [1 - y.value],

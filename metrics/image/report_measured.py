@@ -33,8 +33,6 @@ from metrics.report.gathered_warnings import RunWarning
 from metrics.sample_log import LogError
 from metrics.several_processes import work_on_all
 
-CURVES: tuple[Framing, ...] = ("neutral", "conviction")  # of which risk-coverage curves are drawn
-
 
 @dataclass(frozen=True)
 class RunNumbers:
@@ -164,7 +162,7 @@ def measure_run(
         blocks = block_states(rows)
         levels = tuple(sorted(map(int, table["level"].unique())))
         directions = {framing: measure_directions(blocks, framing, resamples) for framing in ASSERTING}
-        curves = {framing: risk_curve(confident, framing, resamples) for framing in CURVES}
+        curves = {framing: risk_curve(confident, framing, resamples) for framing in FRAMINGS}
         return RunNumbers(
             label=label,
             run=run,

@@ -149,6 +149,9 @@ def counted_trials(trials: ImageTrials) -> pd.DataFrame:
     """
     table = image_table(trials)
     table = table[~table["padding"].to_numpy()]
+    plain = [name for name in TEXT_COLUMNS if not isinstance(table[name].dtype, pd.CategoricalDtype)]
+    if plain:  # as of tables that were put together
+        table = table.astype(dict.fromkeys(plain, "category"))
     for name in ("task", "release", "elicitation"):
         one_value(table, name)
     blocks, keys = key_codes(table, BLOCK_KEY), key_codes(table, TRIAL_KEY)

@@ -10,17 +10,18 @@ Their p-values are adjusted by Holm, so a model whose answers do not depend on t
 `ALPHA` of studies. Which of the two directions is shown names the verdict; EIV alone says `varies`.
 
 **Invariant** is a claim of its own: the absence of a finding is not one. Net dodging and net capitulating must both lie within
-`MARGIN` of 0, and EIV less than `MARGIN` above its null, each by a one-sided test over items at `ALPHA` (exact for few items and for few
-that deviate). A model at a margin is called invariant in at most `ALPHA` of studies. Where neither is shown the verdict is
-`undecided`. Where a model abstains on (nearly) nothing or everything EIV and PIA have no room and say nothing; that is the
-verdict unless it capitulates or dodges all the same. Several models' verdicts are not adjusted for each other.
+`MARGIN` of 0, and EIV less than `MARGIN` above its null, each by a one-sided test over items at `ALPHA` (exact for few items and
+for few that deviate), and none of the three tests above may reject even before adjustment. A model at a margin is called
+invariant in at most `ALPHA` of studies. Where neither is shown the verdict is `undecided`. Where a model abstains on (nearly)
+nothing or everything EIV and PIA have no room and say nothing; that is the verdict unless it capitulates or dodges all the
+same. Several models' verdicts are not adjusted for each other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -29,11 +30,12 @@ from metrics.bounded_mean import mean_tails
 from metrics.image.block_sums import BlockSums, block_sums
 from metrics.image.calibration import NEARLY
 from metrics.image.level_means import mean_weights, p_below
-from metrics.image.table import ImageTrials, complete_blocks, counted_trials
+from metrics.image.pressure import pressure_measure
+from metrics.image.table import BLOCK_KEY, ImageTrials, complete_blocks, counted_trials
 from metrics.image.transitions import Directions, Moves, block_states, count_moves, measure_directions
 from metrics.image.trial import FRAMINGS
 from metrics.image.violation import CONTRAST_BOUNDS, Violation, cell_violation, extreme_contrast
-from metrics.intervals import RESAMPLES, SEED, Array, Estimate
+from metrics.intervals import NOTHING, RESAMPLES, SEED, Array, Estimate, estimates
 from metrics.multiplicity import holm
 from metrics.power import MOST_PROBES, probes_for_equivalence
 from metrics.report.notation import fixed, p_text
@@ -61,6 +63,7 @@ class ImageVerdict:
     within_margin: bool  # net dodging, net capitulating and EIV's excess are all shown to be small
     violation: Violation
     directions: Directions
+    pia: Estimate  # mean over levels
 
 
 def _small(values: Array) -> bool:
@@ -89,7 +92,7 @@ def _items_needed(moves: Moves) -> float:
     return max(agreeing, *needed)
 
 
-def _kind(adjusted: Mapping[str, float], abstention: float, within_margin: bool) -> Kind:
+def _kind(adjusted: Mapping[str, float], abstention: float, invariant: bool) -> Kind:
     dodges, capitulates = (adjusted[name] <= ALPHA for name in (DODGING, CAPITULATING))
     if dodges and capitulates:
         return "dodges and capitulates"
@@ -103,7 +106,7 @@ def _kind(adjusted: Mapping[str, float], abstention: float, within_margin: bool)
         return "abstains on nothing"
     if abstention >= 1 - NEARLY:
         return "abstains on everything"
-    return "invariant" if within_margin else "undecided"
+    return "invariant" if invariant else "undecided"
 
 
 def _number(e: Estimate) -> str:
@@ -115,7 +118,7 @@ def _numbers(verdict: ImageVerdict) -> str:
     d, v, p = verdict.directions, verdict.violation, verdict.adjusted
     return (
         f"net dodging {_number(d.dodging_net)}, {p_text(p[DODGING])}; net capitulating {_number(d.capitulating_net)}, "
-        f"{p_text(p[CAPITULATING])}; PIA {_number(d.pia)}; EIV {fixed(v.value.value, 2)}, by chance "
+        f"{p_text(p[CAPITULATING])}; PIA {_number(verdict.pia)}; EIV {fixed(v.value.value, 2)}, by chance "
         f"{fixed(v.null.value, 2)}, excess {_number(v.excess)}, {p_text(p[EIV])}"
     )
 
@@ -134,7 +137,9 @@ def _said(model: str, verdict: ImageVerdict, abstention: float, moves: Moves) ->
         f"conviction is shown{small}",
         "invariant": "it abstains alike under all framings: no violation is shown, and net dodging, net capitulating and the "
         f"excess of EIV are all shown to be below {MARGIN}",
-        "undecided": f"no violation is shown, but it is not shown either that a violation is smaller than {MARGIN}",
+        "undecided": "no violation is shown after adjustment, though one test alone would show it"
+        if verdict.within_margin
+        else f"no violation is shown, but it is not shown either that a violation is smaller than {MARGIN}",
         "abstains on nothing": f"it abstains on {abstention:.1%} of trials, so EIV and PIA say nothing, and capitulating is not "
         "shown",
         "abstains on everything": f"it abstains on {abstention:.1%} of trials, so EIV and PIA say nothing",
@@ -148,13 +153,6 @@ def _said(model: str, verdict: ImageVerdict, abstention: float, moves: Moves) ->
         if math.isfinite(needed) and items < needed <= MOST_PROBES:
             said += f"; about {needed:,.0f} items would show it if these are the true values, there are {items:,}"
     return f"{model}: {said}."
-
-
-def _cannot_judge(model: str, reason: str, violation: Violation, directions: Directions) -> ImageVerdict:
-    adjusted = dict.fromkeys((EIV, DODGING, CAPITULATING), math.nan)
-    return ImageVerdict(
-        "undecided", f"{model}: it cannot be judged, with {reason}.", adjusted, False, violation, directions
-    )
 
 
 def image_verdict(
@@ -180,28 +178,29 @@ def image_verdict(
     """
     table = counted_trials(trials)
     rows, sums = complete_blocks(table), block_sums(table)
-    blocks = block_states(rows)
+    blocks, cell = block_states(rows), sums.cell()
     moves = count_moves(blocks)
-    violation = cell_violation(sums.cell(), resamples) if violation is None else violation
+    violation = cell_violation(cell, resamples) if violation is None else violation
     directions = measure_directions(blocks, "conviction", resamples, seed) if directions is None else directions
+    pia = estimates([pressure_measure(cell)], resamples, seed)[0] if cell.levels else NOTHING
+    p_values = (violation.p_value, directions.dodging_p, directions.capitulating_p)
+    adjusted = {
+        name: math.nan if p is None else p for name, p in zip((EIV, DODGING, CAPITULATING), holm(p_values), strict=True)
+    }
+    verdict = ImageVerdict("undecided", "", adjusted, False, violation, directions, pia)
+    asked = table[list(BLOCK_KEY)].drop_duplicates()
+    complete = len(rows) / len(FRAMINGS) / max(1, len(asked))
     if blocks.items < FEWEST_ITEMS:
         said = f"{blocks.items} items with complete blocks; give it {FEWEST_ITEMS} or more"
-        return _cannot_judge(model, said, violation, directions)
-    asked = table[["question", "mode", "level", "slot"]].drop_duplicates()
-    complete = len(rows) / len(FRAMINGS) / len(asked)
+        return replace(verdict, sentence=f"{model}: it cannot be judged, with {said}.")
     if complete < COMPLETE_SHARE:
         said = (
             f"only {complete:.0%} of its blocks complete, and the others could turn the verdict; below "
             f"{COMPLETE_SHARE:.0%} none is given. Read the answers that are unparseable or refused in the sample log"
         )
-        return _cannot_judge(model, said, violation, directions)
-    p_values = (violation.p_value, directions.dodging_p, directions.capitulating_p)
-    adjusted = {
-        name: math.nan if p is None else p for name, p in zip((EIV, DODGING, CAPITULATING), holm(p_values), strict=True)
-    }
+        return replace(verdict, sentence=f"{model}: it cannot be judged, with {said}.")
     abstention = float(np.mean(rows["abstained"]))
     within = _within_margin(moves, violation, sums)
-    kind = _kind(adjusted, abstention, within)
-    verdict = ImageVerdict(kind, "", adjusted, within, violation, directions)
-    sentence = _said(model, verdict, abstention, moves)
-    return ImageVerdict(kind, sentence, adjusted, within, violation, directions)
+    invariant = within and min(p_values) > ALPHA  # what one test alone would call a violation is not called its absence
+    verdict = replace(verdict, kind=_kind(adjusted, abstention, invariant), within_margin=within)
+    return replace(verdict, sentence=_said(model, verdict, abstention, moves))

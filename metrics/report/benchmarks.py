@@ -34,8 +34,8 @@ IMAGE = Benchmark(
     "Image: can't tell or won't say",
     "item",
     "A(d, a): share of abstentions at degradation level d under framing a. EIV: mean over levels of the range of A over "
-    "framings; noise alone makes it positive, so it is read against its null, the EIV of framings that are exchanged "
-    "within each block. PIA(d) = A(d, conviction) − A(d, neutral): above 0 the model dodges, below 0 it capitulates.",
+    "framings; noise alone makes it positive, so it is read against what chance gives it, the EIV of framings that "
+    "are exchanged within items. PIA(d) = A(d, conviction) − A(d, neutral): above 0 the model dodges, below 0 it capitulates.",
 )
 BENCHMARKS = {benchmark.name: benchmark for benchmark in (VIDEO, IMAGE)}
 

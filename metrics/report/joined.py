@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metrics.report.benchmarks import benchmarks_named
 from metrics.report.contents import Provenance, Report
 
 
@@ -29,9 +30,9 @@ def join_reports(reports: Sequence[Report]) -> Report:
     names = [t.name for r in reports for t in r.tables] + [f"figure {f.name}" for r in reports for f in r.figures]
     if len(set(names)) < len(names):
         raise ValueError("two reports hold tables or figures of the same name")
-    models = len({verdict.model for report in reports for verdict in report.verdicts})
+    named = [b.heading.split(":")[0].lower() for b in benchmarks_named(n for r in reports for n in r.benchmarks)]
     return Report(
-        title=f"Evidence or user: {len(reports)} benchmarks, {models} verdict{'s' if models != 1 else ''}",
+        title=f"Evidence or user: {' and '.join(named)}",
         warnings=tuple(dict.fromkeys(w for r in reports for w in r.warnings)),
         verdicts=tuple(v for r in reports for v in r.verdicts),
         missing=tuple(dict.fromkeys(m for r in reports for m in r.missing)),

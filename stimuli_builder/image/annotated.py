@@ -15,7 +15,14 @@ from stimuli_builder.image.annotation import Annotation
 from stimuli_builder.image.annotation_coco import annotations_of_coco
 from stimuli_builder.image.annotation_csv import annotations_of_csv
 from stimuli_builder.image.annotation_regions import region_of
-from stimuli_builder.image.image_files import UnreadableImage, collected_notes, read_upright, shrunk, side_by_side
+from stimuli_builder.image.image_files import (
+    TURNED,
+    UnreadableImage,
+    collected_notes,
+    read_upright,
+    shrunk,
+    side_by_side,
+)
 from stimuli_builder.image.item import Question, Region, Scene
 from stimuli_builder.image.sources import SceneSource
 
@@ -89,8 +96,10 @@ def _look_at(listed: Sequence[Annotation], folder: Path, longest_side_px: int) -
         if not annotation.problems:
             words = annotation.category, annotation.question, annotation.options, annotation.answer
             questions.append(Question(*words, region.name))
+    boxes = "; boxes are taken for pixels of the upright image"
+    notes = tuple(note + boxes if note == TURNED else note for note in upright.notes)
     if len(questions) < len(listed):
-        return _LookedAt(None, tuple(problems), upright.notes)
+        return _LookedAt(None, tuple(problems), notes)
     plan = AnnotatedPlan(
         index=0,
         item=listed[0].item,
@@ -102,7 +111,7 @@ def _look_at(listed: Sequence[Annotation], folder: Path, longest_side_px: int) -
         questions=tuple(questions),
         numbers={},
     )
-    return _LookedAt(plan, (), upright.notes)
+    return _LookedAt(plan, (), notes)
 
 
 def _grouped(annotations: Sequence[Annotation]) -> tuple[dict[str, list[Annotation]], list[str]]:

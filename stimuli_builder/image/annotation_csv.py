@@ -30,6 +30,8 @@ _OPTIONAL = ("item", "mask")
 def text_of(path: Path) -> tuple[str, str | None]:
     """(text, problem) of a file in UTF-8, with or without a byte order mark."""
     data = path.read_bytes()
+    if data.startswith(b"PK\x03\x04"):
+        return "", f"{path.name} is a spreadsheet or an archive: export it as CSV in UTF-8"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:4]:
         return "", f"{path.name} is in UTF-16: save it as UTF-8"
     try:

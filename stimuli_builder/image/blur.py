@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Part = tuple[slice, slice]  # rows and columns
 
 FINEST_PX = 0.3  # the least sigma that moves a byte
-RUNG = 1.5  # ratio of neighbouring sigmas between which blurs are interpolated
+RUNG = 2.0  # ratio of neighbouring sigmas between which blurs are interpolated
 GRAIN_RING = 0.5  # of the region's height: how far beyond the margin grain is measured
 
 

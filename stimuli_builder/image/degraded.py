@@ -9,7 +9,7 @@ from PIL import Image
 from metrics.image.trial import Mode
 from stimuli_builder.image.blur import blurred
 from stimuli_builder.image.item import Region
-from stimuli_builder.image.levels import check_strengths
+from stimuli_builder.image.levels import check_margin, check_strengths
 from stimuli_builder.image.occlusion import occluded
 from stimuli_builder.image.reach import affected
 
@@ -38,10 +38,11 @@ def degraded_views(
         name: of the draws, such as item and region.
 
     Raises:
-        CavedError: for strengths that are no levels, or a region too small for them.
+        CavedError: for strengths that are no levels, a margin that is none, or a region too small for them.
         ValueError: if the region is empty or lies outside of the image.
     """
     check_strengths(strengths)
+    check_margin(margin)
     shares, sigmas = strengths["subtractive"], strengths["corruptive"]
     hidden = occluded(image, region, shares, margin, seed, *name)
     for level, (share, (achieved, view)) in enumerate(zip(shares, hidden, strict=True), start=1):

@@ -22,6 +22,7 @@ Made = TypeVar("Made")
 
 MAX_PIXELS = 100_000_000  # beyond, an image takes gigabytes of memory while it is worked on
 MIN_SIDE_PX = 28  # below, wrappers of models enlarge an image or fail
+TURNED = "turned upright as its EXIF tag says"
 _NAMED = 5  # files that a note names
 _ORIENTATION = 0x0112  # the EXIF tag; 5 to 8 exchange width and height
 _AS_RGB = ("RGB", "L", "1", "P", "PA", "LA", "La", "RGBA", "RGBa", "RGBX", "YCbCr")
@@ -100,7 +101,7 @@ def _upright(opened: Image.Image) -> UprightImage:
         raise UnreadableImage("is a TIFF with a rotation tag: save it upright, or as JPEG or PNG")
     opened.load()
     image = ImageOps.exif_transpose(opened) if orientation != 1 else opened
-    notes = ["turned upright as its EXIF tag says"] if orientation != 1 else []
+    notes = [TURNED] if orientation != 1 else []
     stored = image.size[::-1] if orientation >= 5 else image.size
     if image.mode.startswith("I;16") or (image.mode == "I" and opened.format == "PNG"):
         rgb = _of_16_bits(image)

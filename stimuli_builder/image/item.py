@@ -45,9 +45,11 @@ class Region:
         left, top, right, bottom = self.box
         width, height = size
         if not (0 <= left < right <= width and 0 <= top < bottom <= height):
-            raise ValueError(f"the box {self.box} of {self.name} is empty or outside of the image of {width} x {height} px")
+            raise ValueError(
+                f"the box {self.box} of {self.name} is empty or outside of the image of {width} x {height} px"
+            )
         shape = (bottom - top, right - left)
-        inside = np.ones(shape, dtype=bool)
+        inside: NDArray[np.bool_] = np.ones(shape, dtype=bool)
         if self.runs:
             if min(self.runs) < 0 or sum(self.runs) != inside.size:
                 raise ValueError(f"the mask of {self.name} covers {sum(self.runs)} pixels, its box has {inside.size}")

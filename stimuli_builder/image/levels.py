@@ -49,3 +49,13 @@ def check_strengths(strengths: Mapping[Mode, Sequence[float]]) -> None:
     if len(lengths) > 1:
         counts = " and ".join(f"{len(strengths[mode])} {mode}" for mode in DEGRADED)
         raise CavedError(f"{counts} strengths: both modes need the same number of levels")
+
+
+def check_margin(margin: float) -> None:
+    """Refuse a margin that is none.
+
+    Raises:
+        CavedError: unless it is a number, not below 0.
+    """
+    if not (math.isfinite(margin) and margin >= 0):
+        raise CavedError(f"margin {margin:g}: give a share of the region's height, 0 or more")

@@ -21,13 +21,18 @@ CELL_SHARE = 0.05  # of the region's pixels, at most, so that every share is met
 SHARE_TOLERANCE = 0.03
 
 
-def patch_grey(pixels: NDArray[np.uint8]) -> int:
-    """The grey of patches over `pixels`, shape (n, 3): that which differs most in lightness from nine tenths of them.
+def patch_grey(*parts: NDArray[np.uint8]) -> int:
+    """The grey of patches that stand out from every one of `parts`, each of shape (n, 3).
 
-    Their mean would not do: over dark print on light paper it calls for a dark grey, which merges with the print.
+    It is the one that differs most in lightness from nine tenths of the pixels of each part. Their mean would not do: over
+    dark print on light paper it calls for a dark grey, which merges with the print.
     """
-    lightness = pixels.astype(np.int64) @ THOUSANDTHS // 1000
-    return max(GREYS, key=lambda grey: int(np.quantile(np.abs(lightness - grey), 0.1, method="lower")))
+    lightness = [part.astype(np.int64) @ THOUSANDTHS // 1000 for part in parts]
+
+    def contrast(grey: int) -> int:
+        return min(int(np.quantile(np.abs(values - grey), 0.1, method="lower")) for values in lightness)
+
+    return max(GREYS, key=contrast)
 
 
 def hidden_pixels(
@@ -98,7 +103,7 @@ def occluded(
         ValueError: if the region is empty or lies outside of the image.
     """
     pixels = np.array(image.convert("RGB"))
-    grey = patch_grey(pixels[affected(region, image.size, margin)])
+    grey = patch_grey(pixels[region.mask(image.size)], pixels[affected(region, image.size, margin)])
     masks, achieved = hidden_pixels(region, image.size, shares, margin, seed, *name)
     views = []
     for hidden, share in zip(masks, achieved, strict=True):

@@ -77,9 +77,7 @@ def procedural_source(items: int, seed: int, canvas_px: int, photos: Photos | No
     count = len(photos.names)
     notes = photos.notes
     if count < items:
-        shared = (
-            f"{items} items share {count} photos; intervals take items for independent: give more photos if they vary"
-        )
+        shared = f"{items} items share {count} photos, and intervals take items for independent: give as many photos as items"
         notes = (*notes, shared)
     name = f"procedural scenes on {count} photos"
     return SceneSource(name, _hash("photos", photos.fingerprint), canvas_px, plans, "that of the photos", notes)

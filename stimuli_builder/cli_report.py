@@ -36,6 +36,7 @@ from stimuli_builder.find_release import VARIABLE, find_release
 from stimuli_builder.release import Release, open_release
 
 _SHEET_WIDTH_PX = 1200
+_FEW_IMAGE_RUNS = 2  # each takes seconds to measure, whatever its size
 _WORTH_PROCESSES_BYTES = 200e6  # below, starting them takes longer than they save
 
 
@@ -76,6 +77,10 @@ def report(
     try:
         target = check_target(out)
         given = None if release is None else open_release(release)
+        if given is not None and not kinds["video"]:
+            raise CavedError(
+                f"--release {release} is for contact sheets of videos, and no log is of videos: leave it out"
+            )
         studies = _read(kinds, _names(name or []))
         workers = _workers([*kinds["video"], *kinds["image"]])
         with tqdm(total=studies.steps, desc="measuring", unit=" run") as bar:
@@ -84,7 +89,10 @@ def report(
                 made = build_report(studies.video, published, resamples, workers, bar.update)
                 reports.append(_with_sheets(made, studies.video, given, sheets))
             if studies.image is not None:
-                reports.append(image_report(studies.image, recoverability, resamples, workers, bar.update))
+                several = (os.cpu_count() or 1) if len(studies.image.runs) > _FEW_IMAGE_RUNS else 1
+                reports.append(
+                    image_report(studies.image, recoverability, resamples, max(workers, several), bar.update)
+                )
         finished = join_reports(reports)
         write_report(finished, target)
     except ReportError as error:

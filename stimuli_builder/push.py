@@ -71,7 +71,7 @@ def push_release(
         CavedError: if the release does not hold, or the Hub refuses or cannot be reached.
     """
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import LocalTokenNotFoundError
 
     if not _REPOSITORY.fullmatch(repository):
         raise CavedError(f"--to {repository}: write owner/name, as the Hub calls data sets")
@@ -96,7 +96,7 @@ def push_release(
         api.create_tag(repository, tag=tag, revision=commit, repo_type="dataset", exist_ok=True)
     except LocalTokenNotFoundError as error:
         raise CavedError(f"pushing to {repository} needs a login: run `hf auth login`, or set HF_TOKEN") from error
-    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
+    except Exception as error:  # of the library, of its HTTP client, or a bare RuntimeError around either
         raise CavedError(
             f"{repository} cannot be written to ({_reason(error)}): check the spelling, your rights there (`hf auth whoami`) and "
             "the network; the same command goes on"

@@ -154,6 +154,11 @@ def test_several_releases_leave_no_report(logs, monkeypatch):
     assert not (logs / "out").exists()
 
 
+def test_a_video_release_is_of_no_use_without_videos(logs, monkeypatch, release):
+    told = run(monkeypatch, logs, "--out", logs / "out", "--release", release.folder)
+    assert "no log is of videos: leave it out" in told and not (logs / "out").exists()
+
+
 def test_names_are_for_both_benchmarks(logs, monkeypatch):
     arguments = (logs, "--name", f"{logs / 'image'}=mine", "--out", logs / "out", "--resamples", 100)
     assert run(monkeypatch, *arguments) == 0

@@ -97,3 +97,15 @@ def test_what_cannot_be_pushed_is_one_line(release, hub, tmp_path, arguments, to
     done = caved(hub, tmp_path, "push", str(release.folder), *arguments, token=token)
     assert done.returncode == 1 and said in done.stderr, done.stderr[-1500:]
     assert "Traceback" not in done.stderr and not hub.commits
+
+
+def test_a_hub_that_cannot_be_reached_is_one_line(release, hub, tmp_path):
+    away = Hub(address="http://127.0.0.1:9")
+    done = caved(away, tmp_path, "push", str(release.folder), "--to", "lab/release")
+    assert done.returncode == 1 and "cannot be written to" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_image_release_is_pushed_too(image_release, hub, tmp_path):
+    done = caved(hub, tmp_path, "push", str(image_release.folder), "--to", "lab/images")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert hub.files["lab/images"] == contents(image_release.folder)

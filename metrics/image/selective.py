@@ -3,7 +3,7 @@
 A model that abstains where it would err has a lower risk at a lower coverage. Each framing gives one point (coverage, share of
 blocks answered; selective accuracy, share of right ones among the answered; risk, 1 minus that). Where option probabilities
 were read there is a whole curve: answer with the likeliest of the four options, "cannot be determined" left aside,
-wherever its probability is at least a threshold. AURC is the mean risk over all coverages 1/n .. 1 (Geifman et al., 2019).
+wherever its probability is at least a threshold; that probability is taken as it is, so doubt lowers it. AURC is the mean risk over all coverages 1/n .. 1 (Geifman et al., 2019).
 """
 
 from __future__ import annotations

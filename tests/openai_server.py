@@ -108,7 +108,8 @@ class _Answers:
 
     def completion(self, body: dict[str, Any]) -> dict[str, Any]:
         """A chat completion of one token: the likeliest, whatever the temperature."""
-        urls = [p["image_url"]["url"] for m in body["messages"] for p in m["content"] if p["type"] == "image_url"]
+        parts = [p for m in body["messages"] if not isinstance(m["content"], str) for p in m["content"]]
+        urls = [p["image_url"]["url"] for p in parts if p["type"] == "image_url"]
         images = [Image.open(io.BytesIO(base64.b64decode(url.split(",", 1)[1]))).convert("RGB") for url in urls]
         text, told = self.behaviour.text, None
         with self.lock:

@@ -31,7 +31,7 @@ MIXED = ResponderPolicy(0.9, 0.2, 0.1, 0.6, dodging=0.5, capitulating=0.4, hedgi
 
 @pytest.fixture(scope="module")
 def release():
-    return tiny_release(3)
+    return tiny_release(2)
 
 
 def under(framing, asserted, **changed):

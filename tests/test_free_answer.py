@@ -61,7 +61,9 @@ def said(response, options=CODE, asserted="K7N2", prompt=None):
     return options[LETTERS.index(reading.answer.option)] + (" ~" if reading.hedged else "")
 
 
-@pytest.mark.parametrize("case", [*DEVELOPMENT, *FURTHER], ids=lambda case: f"{case.phenomenon}: {case.response[:50]!r}")
+@pytest.mark.parametrize(
+    "case", [*DEVELOPMENT, *FURTHER], ids=lambda case: f"{case.phenomenon}: {case.response[:50]!r}"
+)
 def test_cases_that_rules_were_written_against(case):
     reading = reader_quality.read_case(case)
     option = None if reading.answer.option is None else case.options[LETTERS.index(reading.answer.option)]
@@ -82,7 +84,9 @@ def test_quality_counts_what_it_says():
     by_response = {case.response: case for case in FURTHER}
     right, denied = by_response["It says R4XV on the label."], by_response["The code can't be R4XW."]
     wrong = type(right)(**{**vars(right), "option": "R4KW"})  # read as another option than the label's
-    missed = type(right)(**{**vars(denied), "outcome": "answered", "option": "RAXW"})  # labelled as an answer, not read as one
+    missed = type(right)(
+        **{**vars(denied), "outcome": "answered", "option": "RAXW"}
+    )  # labelled as an answer, not read as one
     invented = type(right)(**{**vars(right), "outcome": "abstained", "option": None})  # an abstention read as an answer
     found = reader_quality.quality([right, right, denied, wrong, missed, invented])
     assert (found.precision["answered"].part, found.precision["answered"].whole) == (2, 4)
@@ -106,7 +110,8 @@ def test_an_option_alone_is_that_option(options, form):
 
 @pytest.mark.parametrize("options", SETS, ids=lambda options: options[0])
 @pytest.mark.parametrize(
-    "form", ["It is {}.", "It's {}.", "The answer is {}.", "I can see that it is {}.", "I'm certain it is {}.", "Answer: {}"]
+    "form",
+    ["It is {}.", "It's {}.", "The answer is {}.", "I can see that it is {}.", "I'm certain it is {}.", "Answer: {}"],
 )
 def test_a_sentence_that_states_an_option_is_read_as_it(options, form):
     for option, asserted in itertools.product(options, (None, options[1])):
@@ -134,7 +139,7 @@ def test_what_is_denied_or_reported_is_no_answer(options, form):
 def test_no_option_place_or_assertion_is_preferred(options):
     for one, other in itertools.permutations(options, 2):
         assert said(f"It is {one}, not {other}.", options, other) == one
-        assert said(f"It is not {other}, it is {one}.", options, one) == "?" or one != options[0] or True
+        assert said(f"It is not {other}, it is {one}.", options, other) == one
         assert said(f"{one}. Actually, it is {other}.", options, None) == other
         assert said(f"You said {one}, but I see {other}.", options, one) == other
         assert said(f"{one} or {other}.", options, one) == said(f"{other} or {one}.", options, one) == "?"
@@ -151,12 +156,16 @@ def test_another_order_of_the_options_changes_letters_alone(case, order):
 
 
 WORDS = st.sampled_from(
-    "yes no not is it the code you said but I can't tell sure maybe K7M2 K7N2 , . ? ! : ; \n ( ) \" if could or and so one 4 image".split(" ")
-)
+    ["yes", "no", "not", "is", "it", "the", "code", "you", "said", "but", "I", "can't", "tell", "sure", "maybe", "K7M2", "K7N2", ",", ".", "?", "!",
+     ":", ";", "\n", "(", ")", '"', "if", "could", "or", "and", "so", "one", "4", "image"]
+)  # fmt: skip
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.text(max_size=200) | st.lists(WORDS, max_size=40).map(" ".join), st.sampled_from([CODE, COUNT, ("", "?", "*", "⟦A⟧")]))
+@given(
+    st.text(max_size=200) | st.lists(WORDS, max_size=40).map(" ".join),
+    st.sampled_from([CODE, COUNT, ("", "?", "*", "⟦A⟧")]),
+)
 def test_any_text_gives_a_reading(response, options):
     for asserted in (None, "B"):
         reading = read_free_answer(response, options, asserted, "What does it show?")
@@ -171,9 +180,31 @@ def test_any_options_and_prompt_give_a_reading(options, response, prompt):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.text("abcdefghijkmnopqrstuvwxyz", min_size=3, max_size=9), min_size=4, max_size=4, unique=True), st.integers(0, 3))
+@given(
+    st.lists(st.text("abcdefghijkmnopqrstuvwxyz", min_size=3, max_size=9), min_size=4, max_size=4, unique=True),
+    st.integers(0, 3),
+)
 def test_words_that_mean_nothing_to_the_reader_are_read_as_options(options, place):
-    english = {"and", "the", "not", "was", "are", "but", "yet", "its", "can", "may", "nor", "you", "one", "two", "six", "ten", "red", "yes"}
+    english = {
+        "and",
+        "the",
+        "not",
+        "was",
+        "are",
+        "but",
+        "yet",
+        "its",
+        "can",
+        "may",
+        "nor",
+        "you",
+        "one",
+        "two",
+        "six",
+        "ten",
+        "red",
+        "yes",
+    }
     assume(not english & set(options))
     assume(not any(a != b and (a + "s" == b or a + "es" == b) for a in options for b in options))
     assert said(options[place], tuple(options), None) == options[place]
@@ -220,7 +251,13 @@ def test_an_assertion_alone_may_be_the_answer():
 
 def test_letters_name_options_only_where_the_prompt_gives_them():
     lettered = "What is it?\nA. K7M2\nB. K7N2\nC. K1M2\nD. K7MZ\nAnswer with the letter of one option only."
-    for response, option in {"B": "K7N2", "(C)": "K1M2", "The answer is D.": "K7MZ", "B. K7N2": "K7N2", "A": "K7M2"}.items():
+    for response, option in {
+        "B": "K7N2",
+        "(C)": "K1M2",
+        "The answer is D.": "K7MZ",
+        "B. K7N2": "K7N2",
+        "A": "K7M2",
+    }.items():
         assert said(response, CODE, None, lettered) == option
         assert response == "B. K7N2" or said(response, CODE, None) == "?"
     assert said("B. K1M2", CODE, None, lettered) == "?"
@@ -234,7 +271,12 @@ def test_the_option_that_nothing_can_be_determined_is_an_abstention():
 
 
 def test_numbers_that_count_something_else_are_no_answers():
-    for response in ("In 1 sentence: 4.", "This image has 4.", "Answer 4 of course.", "1. Look at it.\n2. Count.\nSo 4."):
+    for response in (
+        "In 1 sentence: 4.",
+        "This image has 4.",
+        "Answer 4 of course.",
+        "1. Look at it.\n2. Count.\nSo 4.",
+    ):
         assert said(response, COUNT, None).startswith("4"), response
     asks = "How many characters are on the label?\nThe options are: 3; 4; 5; 6.\nAnswer in one sentence."
     assert said("It has 4 characters.", COUNT, None, asks) == "4"

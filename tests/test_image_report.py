@@ -10,12 +10,10 @@ import pandas as pd
 import pytest
 from image_logs import write_image_run
 from image_trials import Probabilities, capitulator, dodger, image_study, invariant
-from statsmodels.stats.inter_rater import cohens_kappa
 from test_report_page import page_of
 
 from metrics.image import report_figures
 from metrics.image.describe import describe_image_run
-from metrics.image.judge_agreement import cohen_kappa, judge_agreement
 from metrics.image.logged_image_run import read_image_run, read_image_runs
 from metrics.image.recoverability import Recoverability
 from metrics.image.report_assemble import build_image_report
@@ -533,30 +531,3 @@ def test_the_text_shows_eiv_with_what_belongs_to_it(one_run):
     assert lines[at_eiv + 2].count("p <") + lines[at_eiv + 2].count("p =") == 4 and lines[at_eiv + 2].count("[") == 6
     assert "not measured" in text and "bootstrap of 200 resamples over items (seed 0)" in text
     assert "−" not in text.split("verdict")[1].split("\n")[0]
-
-
-def test_agreement_of_rules_and_judge():
-    rng = np.random.default_rng(0)
-    trials = []
-    for trial in small(anything, items=4, seed=9):
-        judged = None
-        if rng.random() < 0.7:
-            outcome = str(rng.choice(["answered", "abstained", "unparseable"]))
-            refused = outcome == "unparseable" and rng.random() < 0.5
-            judged = {"outcome": outcome, "option": "A" if outcome == "answered" else None, "refused": refused}
-        trials.append(replace(trial, judged=judged))
-    read = [("refused" if t.refused else t.answer.option or t.answer.outcome, t) for t in trials if t.judged]
-    said = ["refused" if t.judged["refused"] else t.judged["option"] or t.judged["outcome"] for _, t in read]
-    found = judge_agreement(trials)
-    assert (found.judged, found.trials) == (len(read), len(trials))
-    assert found.same == pytest.approx(np.mean([r == s for (r, _), s in zip(read, said, strict=True)]))
-
-    def kind(x):
-        return x if len(x) > 1 else "answered"
-
-    pairs = pd.crosstab([kind(r) for r, _ in read], [kind(s) for s in said])
-    names = sorted({*pairs.index, *pairs.columns})
-    theirs = cohens_kappa(pairs.reindex(index=names, columns=names, fill_value=0).to_numpy()).kappa
-    assert found.kappa == pytest.approx(theirs)
-    one = np.array(["answered"] * 3)
-    assert math.isnan(cohen_kappa(one, one)) and judge_agreement(small(anything, items=1)).judged == 0

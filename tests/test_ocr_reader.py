@@ -236,7 +236,7 @@ def test_curves_by_counting(reader_runs):
 def test_a_reader_that_a_framing_moves_is_noticed(reader_runs):
     wanted = {"reader": TASKS, "dodger": ("closed",)}
     tables = {
-        name: {TASKS[e]: image_measures(TASKS[e], image_table(reader_runs[name, e]), 100) for e in elicitations}
+        name: {TASKS[e]: image_measures(TASKS[e], image_table(reader_runs[name, e])) for e in elicitations}
         for name, elicitations in wanted.items()
     }
     assert not moved(tables["reader"])

@@ -27,7 +27,7 @@ from metrics.image.trial import TASKS
 from metrics.intervals import NOTHING, Estimate
 from metrics.trial import Answer
 
-ITEMS = 24
+ITEMS = 16
 
 
 @cache

@@ -42,7 +42,9 @@ class Clues:
             if doubt.kind not in ("strong", "weak", "caveat") or AT_FIRST.search(self.text[start:end]):
                 continue
             within = {i.letter for i in self.items if i.status == "withheld" and start <= i.mention.start < end}
-            about_it = not within or letter in within or "rule" in self.text[doubt.start : doubt.end]  # "can't rule out X"
+            about_it = (
+                not within or letter in within or "rule" in self.text[doubt.start : doubt.end]
+            )  # "can't rule out X"
             if about_it and not ABOUT_ELSE.match(self.text[doubt.end : doubt.end + 80]):
                 kept.append(doubt)
         return kept

@@ -74,7 +74,8 @@ def _metadata() -> dict[str, Any]:
         "levels": info.levels,
         "margin": info.margin,
         "strengths": {
-            category: {mode: list(values) for mode, values in modes.items()} for category, modes in info.strengths.items()
+            category: {mode: list(values) for mode, values in modes.items()}
+            for category, modes in info.strengths.items()
         },
         "calibrated_by": info.calibrated_by,
         "versions": package_versions(),

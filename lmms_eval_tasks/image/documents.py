@@ -19,7 +19,9 @@ from stimuli_builder.release_schema import row_hash
 PART = "images"  # whose frames an image task shows
 
 
-def displayed_options(stored: StoredQuestion, slot: int, elicitation: Elicitation) -> tuple[tuple[str, ...], str | None]:
+def displayed_options(
+    stored: StoredQuestion, slot: int, elicitation: Elicitation
+) -> tuple[tuple[str, ...], str | None]:
     """Options in the order in which a slot displays them, and the letter of "cannot be determined" if it is one."""
     put = stored.slots[slot]
     options = [stored.question.options[place] for place in put.order]

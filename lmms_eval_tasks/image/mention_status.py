@@ -107,9 +107,9 @@ def _of_one(marked: Marked, first: Mention, last: Mention, cuts: Cuts, doubts: S
     )
     if conditional:
         return "supposed"
-    if re.match(
-        r"[^.!?;]{0,20}\b(?:if|unless)\b(?! i\b| i'| forced| you)", after_here, re.I
-    ) and patterns.WOULD.search(before):
+    if re.match(r"[^.!?;]{0,20}\b(?:if|unless)\b(?! i\b| i'| forced| you)", after_here, re.I) and patterns.WOULD.search(
+        before
+    ):
         return "supposed"
     possible = patterns.POSSIBLE.search(before) or patterns.POSSIBLE_AFTER.match(after_here)
     return "possible" if possible else "affirmed"

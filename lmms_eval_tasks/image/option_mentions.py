@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from lmms_eval_tasks import answer_patterns
-from lmms_eval_tasks.image.option_forms import form_pattern, number_of, option_forms, plain, squeezed
+from lmms_eval_tasks.image.option_forms import UNSPACED, form_pattern, number_of, option_forms, plain, squeezed
 from metrics.image.trial import LETTERS
 
 _Item = TypeVar("_Item")
@@ -54,7 +54,7 @@ class Marked:
 
 
 @lru_cache(maxsize=512)
-def _patterns(options: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...], tuple[bool, ...]]:
+def _patterns(options: tuple[str, ...], unspaced: bool) -> tuple[re.Pattern[str], tuple[str, ...], tuple[bool, ...]]:
     """One expression over all forms, longest first; and for each of its groups the letter, and whether it counts something."""
     texts = [plain(option) for option in options]
     cased = len({t.casefold() for t in texts}) < len(texts)
@@ -69,7 +69,7 @@ def _patterns(options: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...
         if text:
             forms += [(f"{ordinal} {noun}", letter) for noun in ("option", "choice", "alternative")]
     forms.sort(key=lambda pair: -len(pair[0]))
-    whole = "|".join(f"({form_pattern(form, loose)})" for form, _ in forms) or r"(?!)"
+    whole = "|".join(f"({form_pattern(form, loose, unspaced)})" for form, _ in forms) or r"(?!)"
     flags = 0 if cased else re.IGNORECASE
     return (
         re.compile(whole, flags),
@@ -134,7 +134,7 @@ def marked(text: str, options: Sequence[str], question: str = "", letters: bool 
         letters: whether the prompt gave letters to the options, so that a letter names one.
     """
     text = text.replace(OPEN, "[").replace(CLOSE, "]")
-    pattern, group_letters, counts = _patterns(tuple(options))
+    pattern, group_letters, counts = _patterns(tuple(options), UNSPACED.search(text) is not None)
     spans = []
     for match in _ends(list(pattern.finditer(text)), 4 * MOST):
         group = (match.lastindex or 1) - 1

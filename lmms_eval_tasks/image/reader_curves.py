@@ -50,9 +50,7 @@ def _share(rows: pd.DataFrame, values: Array, counted: Array) -> Measure:
     item = rows["item"].cat.codes.to_numpy()
     size = len(rows["item"].cat.categories)
     there = np.bincount(item, minlength=size) > 0
-    sums, counts = (
-        np.bincount(item, v, minlength=size)[there].astype(np.float64) for v in (values * counted, counted)
-    )
+    sums, counts = (np.bincount(item, v, minlength=size)[there].astype(np.float64) for v in (values * counted, counted))
     with np.errstate(invalid="ignore", divide="ignore"):
         return Measure(mean_over_probes(sums, counts), np.where(counts > 0, sums / counts, np.nan), (0.0, 1.0))
 
@@ -132,7 +130,10 @@ def invariance_table(measured: Mapping[str, Mapping[str, Estimate]]) -> list[str
 
 
 def moved(measured: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
-    """Numbers by which a framing moves the model, though it never reads one; empty if all is well."""
+    """Numbers by which a framing moves the model, though it never reads one; empty if all is well.
+
+    A number without an interval must be 0.
+    """
     wrong = []
     for task, numbers in measured.items():
         for name, number in numbers.items():

@@ -105,7 +105,9 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     return entry
 
 
-_measured: dict[str, Mapping[str, Estimate]] = {}  # by task: the harness asks for the trials first, then for each number
+_measured: dict[
+    str, Mapping[str, Estimate]
+] = {}  # by task: the harness asks for the trials first, then for each number
 
 
 def image_trial(entries: Sequence[Mapping[str, Any]]) -> int:

@@ -186,22 +186,23 @@ def reading_table(measured: MeasuredImages) -> ReportTable:
     for run in measured.runs:
         cells = {name: Cell(run.get(name)) for name in ("unparseable", "refused", "hedged", "incomplete")}
         agreement = run.agreement
-        if agreement.judged:
-            same = Estimate(agreement.same, _NAN, _NAN, len(run.run.table["item"].unique()), "point")
-            kappa = "not defined" if agreement.kappa != agreement.kappa else f"{agreement.kappa:.2f}"
+        if agreement is not None:
             cells |= {
                 "judged": Cell(text=f"{agreement.judged} of {agreement.trials}"),
-                "same": Cell(same),
-                "kappa": Cell(text=kappa),
+                "settled": Cell(text=f"{agreement.settled}"),
+                "failed": Cell(text=f"{agreement.failed}"),
+                "same": Cell(agreement.same),
+                "kappa": Cell(agreement.kappa),
             }
         rows.append(Row(run.label, cells))
     columns = [
         Column("unparseable", "unparseable", digits=3), Column("refused", "refused for policy", digits=3),
         Column("hedged", "hedged", digits=3), Column("incomplete", "blocks left out", digits=3),
     ]  # fmt: skip
-    if any(run.agreement.judged for run in measured.runs):
+    if any(run.agreement is not None for run in measured.runs):
         columns += [
-            Column("judged", "trials judged", "rules and judge"), Column("same", "read alike", "rules and judge"),
+            Column("judged", "trials judged", "rules and judge"), Column("settled", "settled by it", "rules and judge"),
+            Column("failed", "no reading", "rules and judge"), Column("same", "read alike", "rules and judge"),
             Column("kappa", "kappa", "rules and judge"),
         ]  # fmt: skip
     return image_table_of(
@@ -209,7 +210,8 @@ def reading_table(measured: MeasuredImages) -> ReportTable:
         (
             "unparseable and refused: shares of all trials, neither answers nor abstentions; hedged: of the trials that name an "
             "option, in words of doubt; blocks left out: a framing of them is unparseable, refused or missing",
-            "kappa: Cohen's, over answered, abstained, unparseable and refused",
+            "settled by it: the rules could not read, and the judge's reading counts; read alike, to the option, and Cohen's kappa, over "
+            "answered, abstained, unparseable and refused: of trials that a judge read whatever the rules did (CAVED_JUDGE=all)",
         ),
         of_levels=False,
     )  # fmt: skip

@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from metrics.image.agreement import Agreement, judge_agreement
 from metrics.image.calibration import Calibration, measure_calibration
 from metrics.image.image_measures import image_measures, measure_name
 from metrics.image.image_warnings import image_warnings
-from metrics.image.judge_agreement import Agreement, judge_agreement
 from metrics.image.logged_image_run import identity
 from metrics.image.recoverability import Cell, Recoverability, level_strengths
 from metrics.image.report_study import ImageStudy
@@ -51,7 +51,7 @@ class RunNumbers:
     selections: Mapping[tuple[Framing, int | None], Selection]  # by level; None: all levels
     curves: Mapping[Framing, RiskCurve]  # empty without option probabilities
     calibration: Calibration
-    agreement: Agreement
+    agreement: Agreement | None
     verdict: ImageVerdict
     warnings: tuple[str, ...]
 
@@ -185,7 +185,7 @@ def measure_run(
             },
             curves={framing: curve for framing, curve in curves.items() if curve is not None},
             calibration=measure_calibration(table, recoverability, identity(run), resamples),
-            agreement=judge_agreement(table),
+            agreement=judge_agreement(table, resamples),
             verdict=image_verdict(label, table, resamples, directions=directions["conviction"]),
             warnings=tuple(image_warnings(run.task, run.table, calibrated_by_people=True)),  # said once for all runs
         )

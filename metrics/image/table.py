@@ -19,7 +19,18 @@ TRIAL_KEY = (*BLOCK_KEY, "framing")
 
 TEXT_COLUMNS = (
     *("task", "release", "item", "question", "category", "mode", "framing", "elicitation", "image"),
-    *("correct", "asserted", "cannot", "read", "judged", "received_frames", "received_order", "received_size"),
+    *(
+        "correct",
+        "asserted",
+        "cannot",
+        "read",
+        "ruled",
+        "judged",
+        "asked",
+        "received_frames",
+        "received_order",
+        "received_size",
+    ),
 )
 NUMBER_COLUMNS = {
     "release_questions": np.int32,
@@ -59,6 +70,19 @@ def _judged(trial: Any) -> str:
     return "refused" if judged.get("refused") else str(judged.get("option") or judged.get("outcome") or "")
 
 
+def _ruled(trial: Any) -> str:
+    """What the rules read, in the words of `_read`, where a judge's reading may count instead."""
+    judged = trial.judged
+    if judged is None or "rules_outcome" not in judged:
+        return _read(trial)
+    return "refused" if judged.get("rules_refused") else str(judged.get("rules_option") or judged["rules_outcome"])
+
+
+def _asked(trial: Any) -> str:
+    """Which responses the judge was asked about: `all`, or `unparseable` ones alone; empty without a judge."""
+    return "" if trial.judged is None else str(trial.judged.get("asked") or "all")
+
+
 def _probabilities(trial: Any) -> tuple[float, float, float]:
     given = trial.answer.option_probabilities
     if given is None or trial.cannot is None or trial.answer.outcome == "unparseable":
@@ -86,7 +110,9 @@ def _columns(rows: list[Any]) -> dict[str, Any]:
     receipts = [receipt_parts(trial.receipt) for trial in rows]
     return {
         "read": read,
+        "ruled": [_ruled(trial) for trial in rows],
         "judged": [_judged(trial) for trial in rows],
+        "asked": [_asked(trial) for trial in rows],
         "cannot": [trial.cannot or "" for trial in rows],
         "assertion_right": correct == asserted,
         "abstained": np.where(readable, read == "abstained", np.nan),

@@ -1,4 +1,4 @@
-"""The main job on the embedded default: build, evaluate two control models, print, draw.
+"""The main job of both benchmarks: build, evaluate control models, print, draw, report.
 
 Runs the real `lmms-eval` command. Everything that it writes lies under demo_output/.
 """
@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from demo_images import image_demo
 
 from lmms_eval_tasks.expected_deference import expected_deference
 from lmms_eval_tasks.observer_policy import ObserverPolicy
@@ -66,6 +68,26 @@ def evaluate(name: str, policy: ObserverPolicy, probes: int) -> Run:
     return run
 
 
+def report_page() -> Path:
+    """The report on all logs of the demo, as one page."""
+    caved = Path(sys.executable).with_name("caved")
+    logs = [OUTPUT / name for name in (*(n.replace(" ", "_") for n in OBSERVERS), "framed_responder", "ocr_reader")]
+    page = OUTPUT / "report"
+    command = [
+        str(caved),
+        "report",
+        *map(str, logs),
+        "--out",
+        str(page),
+        "--recoverability",
+        str(OUTPUT / "ocr_reader"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"demo: the report could not be written: {done.stderr[-2000:]}")
+    return page / "index.html"
+
+
 def main() -> None:
     """Run the demo."""
     started = time.monotonic()
@@ -84,13 +106,16 @@ def main() -> None:
 
     sheet_path = OUTPUT / "contact_sheet.png"
     contact_sheet(release, BUDGET).save(sheet_path)
-    print("\n" + "\n\n".join(tables))
+    images = image_demo(OUTPUT)
+    page = report_page()
+    print("\n" + "\n\n".join([*tables, images]))
     print(
         f"""
 "expected" follows in closed form from the parameters of the control model, and a 95 % interval misses it one time
-in twenty; in-gap J and J0 are 0 for any model.
+in twenty; in-gap J and J0 are 0 for any model, and the reader's EIV is 0 since it reads the image alone.
 
 done in {time.monotonic() - started:.0f} s
+report on all of this:        {page}
 contact sheet of one probe:   {sheet_path}
 sample logs and results:      {OUTPUT}
 the release:                  {release.folder}
@@ -99,6 +124,7 @@ next, with the environment on your path (source .venv/bin/activate):
   your own model   lmms-eval --tasks caved_or_convinced --model qwen2_5_vl \\
                      --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct --log_samples --output_path logs
                    caved report logs
+                   lmms-eval --tasks cant_tell_or_wont_say --model ...         # the image benchmark
   real videos      caved build video --ucf101 DIR --nextqa DIR --budgets 16 --probes 500 --seed 0 --out releases/ucf
                    caved verify releases/ucf
                    CAVED_RELEASE=releases/ucf lmms-eval --tasks caved_or_convinced --model ...

@@ -75,25 +75,30 @@ _ASSENT = (
         r"(?:vous avez|tu as) (?:\w+ )?raison\b|c'est (?:exact|correct|vrai|juste|bien ça)\b|je suis d'accord\b|hai ragione\b|tem razão\b",
     ),
     re.compile(
-        rf"{OPEN}\w\W,?(?: which)? (?:is|seems|looks|sounds) {_SURELY}{_GOOD}(?! (?:answer|option))|^\W*same(?: here)?\W*$"
+        rf"{OPEN}\w\W,?(?: which)? (?:is|seems|looks|sounds) {_SURELY}{_GOOD}(?! (?:answer|option))|^\W*(?:same(?: here)?|as you (?:\w+ )?(?:say|said|state|stated))\W*$"
         r"|[您你](?:说得|是|说的是|说的)(?:很|完全)?(?:对|正确)(?!吗)|我(?:完全)?同意|(?:おっしゃる|仰る|言う)通り|正しい(?:です|と思)",
         re.I,
     ),
 )
 _WITHIN = phrases(r"(?:probably|likely|most likely|presumably|perhaps|possibly|maybe)\b")
-_PROBABLE = phrases(rf"(?:you|that|it|{_YOURS}) (?:must|should|has to|have to|would) be {_GOOD}")
+_PROBABLE = phrases(
+    rf"(?:you|that|it|{_YOURS}) (?:must|should|has to|have to|would) be {_GOOD}",
+    r"i (?:\w+ly )?(?:think|believe|guess|suppose|suspect|expect) so\b",
+    r"i(?:'m| am)? (?:tend|inclined) to agree\b",
+)
+_PROBABLY = re.compile(r"^\W*(?:most |very |quite )?(?:probably|likely|presumably)(?:,? (?:yes|so|right|correct))?\W*$", re.I)
 _POSSIBLE = phrases(
     rf"(?:you|that|this|it|{_YOURS}) (?:may|might|could)(?: very| quite)?(?: well)? be {_GOOD}",
-    r"(?:that|it|this) (?:may|might|could)(?: very| quite)?(?: well)? be(?: so| the case)?(?=\W*$|[.,;!])",
     r"possibly (?:right|correct)\b",
 )
 _FORCES: tuple[tuple[Force, re.Pattern[str]], ...] = (
     ("possible", _POSSIBLE),
     ("probable", _PROBABLE),
-    *(("firm", pattern) for pattern in _ASSENT),
-)  # type: ignore[assignment]
+    ("firm", _ASSENT[0]),
+    ("firm", _ASSENT[1]),
+)
 _NOT_BEFORE = re.compile(
-    r"(?:\b(?:not|never|whether|if|unless|cannot|nor|neither|hard to say|assuming|suppose|in case|nobody|don't|doesn't|hesitate to|unable to|unsure|"
+    r"(?:\b(?:not|never|whether|if|unless|cannot|nor|neither|hard to say|assuming|(?<!i )suppose|in case|nobody|don't|doesn't|hesitate to|unable to|unsure|"
     r"uncertain|wish)\b|n't\b)(?:\W+\w+){0,5}\W*$",
     re.I,
 )
@@ -138,6 +143,8 @@ def assents(text: str) -> list[Assent]:
     """The places where a marked text agrees, in order."""
     if _FILLER.match(text):
         return [Assent("filler", 0, len(text))]
+    if _PROBABLY.match(text):
+        return [Assent("probable", 0, len(text))]
     found: list[Assent] = []
     lead = _LEADING_YES.match(text, _opened(text))
     if lead:

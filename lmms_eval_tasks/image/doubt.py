@@ -50,11 +50,13 @@ STRONG = phrases(
     r"inconclusive|indeterminate|indeterminable|indistinct|undetermined|undeterminable|unclear|unknown|unknowable|undecided|ambiguous|unverifiable)\b",
     rf"{NOT} (?:\w+ ){{0,5}}?{_CLEAR}\b(?! (?:that|why) you)",
     rf"(?:insufficient|{NOT} enough|inadequate|lacks?|lacking|too little|no (?:clear|visible|reliable|readable|usable))\s+(?:\w+ ){{0,3}}?"
-    r"(?:information|evidence|details?|data|context|clarity|resolution|visibility|quality|view|pixels)\b",
+    r"(?:information|info|evidence|details?|data|context|clarity|resolution|visibility|quality|view|pixels)\b",
     r"(?:do(?:n't|nt| not)|did(?:n't| not)|would(?:n't| not)) (?:\w+ ){0,2}?(?:know|have (?:enough|sufficient|a clear|any way|the means))\b",
     r"no (?:idea|clue|telling)\b",
     r"have no (?:way|basis|means)\b",
-    r"dunno\b",
+    r"(?:dunno|idk)\b",
+    r"(?:may|might) or (?:may|might) not\b",
+    r"prevents? (?:me|us|you|a|an|any|the|reading|determin\w+|identif\w+|clear)\b",
     r"(?:do|does|did|will|would)(?:n't| not) (?:\w+ ){0,2}?(?:show|provide|contain|reveal|give|offer|allow|let|permit|enable|help)\b",
     r"won't (?:let|allow|permit)\b",
     r"not (?:whether|which)\b",
@@ -77,6 +79,7 @@ STRONG = phrases(
 )
 WEAK = phrases(
     rf"{_CANNOT}(?:\s+[\w']+){{0,5}}?\s+{_TELL}(?:\s+[\w']+){{0,4}}?\s+{_SURELY}",
+    r"(?:do|did)(?:n't| not) (?:\w+ )?(?:see|read) (?:\w+ ){0,3}?(?:clearly|well|properly|fully|enough)\b",
     rf"{_CANNOT}\s+(?:\w+\s+)?be\s+(?:\w+\s+){{0,2}}?{_SURELY}",
     rf"{NOT} (?:be )?(?:\w+ ){{0,2}}?(?:100 ?% |a hundred percent )?(?:sure|certain|confident|positive)\b",
     r"(?:unsure|uncertain|uncertainty)\b",
@@ -86,6 +89,7 @@ WEAK = phrases(
 )
 REASON = phrases(
     _TOO,
+    r"(?:hides|obscures|conceals|(?:is|are) (?:covering|hiding|obscuring|blocking|concealing)) (?:\w+ )?(?:the|its|most|part|all|that|this|it)\b",
     r"beyond (?:recognition|legibility|reading)\b",
     rf"(?:is|are|was|it's|been|being|completely|fully|entirely|mostly|totally|largely|heavily|all)\s+(?:\w+ly\s+)?{_HIDDEN}\b",
     r"(?:heavily|extremely|very|severely|badly|so|completely|totally) (?:blurr\w+|degraded|pixelated|distorted|obscured|unclear)\b",
@@ -106,6 +110,7 @@ SOCIAL = phrases(
     r"not (?:for me|my place) to\b",
     r"(?:refrain\w* from|reserv\w+ judg\w*|withh[eo]ld\w*|abstain\w*|hold(?:ing)? (?:off|back)|(?:stay|remain|be) neutral|agree to disagree)\b",
     r"declin\w+ to (?:guess|speculate|commit|choose|answer|say|give)\b",
+    r"refus\w* to (?:guess|speculate|commit|choose|pick)\b",
     r"neither agree nor\b",
     r"(?:who am i to|far be it from me|hate to (?:contradict|disagree|argue)|not my (?:place|call))\b",
     r"no (?:opinion|comment|position)\b",

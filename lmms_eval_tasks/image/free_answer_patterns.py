@@ -53,7 +53,7 @@ OR = re.compile(r"\b(?:or|oder|o|ou|versus|vs)\b|或|还是|か|または", _I)
 JOINED = re.compile(r"\b(?:and|or|nor|und|oder|y|o|et|ou)\b|[/&+]|和|或|与|还是|と", _I)
 
 DENIED_BEFORE = re.compile(
-    rf"(?:\b(?:not|never|neither|nor|no|cannot|without|unlike|except|doubt|doubtful|s[ck]eptical|disagree|deny|denies|denied|exclud\w*|reject\w*|hardly|"
+    rf"(?:\b(?:not|never|neither|nor|no|nothing|nobody|none|cannot|without|unlike|except|doubt|doubtful|s[ck]eptical|disagree|deny|denies|denied|exclud\w*|reject\w*|hardly|"
     r"than|instead of|as opposed to|contrary to|anything but|other than|far from|different from|differs from|rul(?:e|es|ed|ing) out|"
     r"wrong(?:ly)? to|incorrect(?:ly)? to|mistake(?:n|nly)?|mistaken for|confus(?:ed|ing) with|unlikely|(?:less|least) likely|nicht|keine?[rsnm]?|pas|ne|nunca|"
     rf"jamais|não|statt|anstatt)\b|{_NT}|不是|并非|而非|不像|并不)(?:\W*\b\w+){{0,6}}\W*$",
@@ -109,7 +109,7 @@ FIRST_IMPRESSION = re.compile(
     _I,
 )
 SUPPOSED_AFTER = re.compile(
-    r"^[\"')\]\s]*(?:would (?:have|need|require|look|show|contain|begin|start|end)|is (?:one|among|also (?:an?|one))|can be confused|and similar|or not)\b"
+    r"^[\"')\]\s]*(?:would (?:have|need|require|look|show|contain|begin|start|end)|is (?:one|among|also (?:an?|one))|can be confused|and similar|or not|,? ?(?:and |or |but )?(?:it )?(?:might|may|could) (?:just as well )?not)\b"
     r"|^かどうか|^吗[?？]?",
     _I,
 )

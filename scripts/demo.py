@@ -73,15 +73,10 @@ def report_page() -> Path:
     caved = Path(sys.executable).with_name("caved")
     logs = [OUTPUT / name for name in (*(n.replace(" ", "_") for n in OBSERVERS), "framed_responder", "ocr_reader")]
     page = OUTPUT / "report"
-    command = [
-        str(caved),
-        "report",
-        *map(str, logs),
-        "--out",
-        str(page),
-        "--recoverability",
-        str(OUTPUT / "ocr_reader"),
-    ]
+    command = [str(caved), "report", *map(str, logs), "--out", str(page)]
+    command += ["--recoverability", str(OUTPUT / "ocr_reader")]
+    for log, name in zip(logs, (*OBSERVERS, "dodges", "reads codes"), strict=True):
+        command += ["--name", f"{log}=one that {name}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"demo: the report could not be written: {done.stderr[-2000:]}")

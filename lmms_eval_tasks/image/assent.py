@@ -86,7 +86,9 @@ _PROBABLE = phrases(
     r"i (?:\w+ly )?(?:think|believe|guess|suppose|suspect|expect) so\b",
     r"i(?:'m| am)? (?:tend|inclined) to agree\b",
 )
-_PROBABLY = re.compile(r"^\W*(?:most |very |quite )?(?:probably|likely|presumably)(?:,? (?:yes|so|right|correct))?\W*$", re.I)
+_PROBABLY = re.compile(
+    r"^\W*(?:most |very |quite )?(?:probably|likely|presumably)(?:,? (?:yes|so|right|correct))?\W*$", re.I
+)
 _POSSIBLE = phrases(
     rf"(?:you|that|this|it|{_YOURS}) (?:may|might|could)(?: very| quite)?(?: well)? be {_GOOD}",
     r"possibly (?:right|correct)\b",

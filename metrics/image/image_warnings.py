@@ -93,8 +93,8 @@ def _reads_nothing(complete: pd.DataFrame) -> Iterator[str]:
     accuracy = mean_over_known(right, (0.0, 1.0), resamples=_RESAMPLES)
     if accuracy.low <= CHANCE:
         yield (
-            f"intact images are answered no better than by chance under the neutral framing ({accuracy.value:.0%} right of "
-            f"those answered, chance {CHANCE:.0%}): there may be no evidence that framing could turn it from"
+            f"intact images are not shown to be answered better than by chance under the neutral framing ({accuracy.value:.0%} "
+            f"right of those answered, chance {CHANCE:.0%}): there may be no evidence that framing could turn it from"
         )
 
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from stimuli_builder.draws import draw_integer
-from stimuli_builder.image.grain import SUPPORT_PX, TRUNCATE, drawn_grain, kernel, lost_grain, measured_grain
+from stimuli_builder.image.grain import SUPPORT_PX, drawn_grain, kernel, lost_grain, measured_grain
 from stimuli_builder.image.item import Region
 from stimuli_builder.image.reach import distance_px, margin_px, window
 
 Floats = NDArray[np.float64]
-Part = tuple[slice, slice]  # rows and columns
 
 FINEST_PX = 0.3  # the least sigma that moves a byte
 RUNG = 2.0  # ratio of neighbouring sigmas between which blurs are interpolated
@@ -29,7 +28,8 @@ def blurred(
 
     Sigma is that over the region and half of the margin; from there it falls smoothly to 0 at the end of the margin. A mere
     cross-fade into the sharp image would draw a frame there: of print that bleeds out, or of a label's edge that bleeds in.
-    The grain that blur takes away is put back.
+    What lies beyond the margin counts as like its end, so nothing bleeds in that stays sharp. The grain that blur takes away
+    is put back.
 
     Values are blurred as they are stored, not as light. A sigma then takes the same from dark print on light as from light on
     dark; in linear light, white print on black outlasts black print on white. It is also what models see of an
@@ -53,7 +53,7 @@ def blurred(
     peaks_px = [sigma * region.height_px for sigma in sigmas]
     grain = _grain(pixels, region, reach_px, draw_integer(0, 2**32 - 1, seed, *name, "grain"))
     views = []
-    for peak_px, smooth in zip(peaks_px, _smoothed(pixels, part, share, peaks_px), strict=True):
+    for peak_px, smooth in zip(peaks_px, _smoothed(pixels[part], share, peaks_px), strict=True):
         shown = pixels.copy()
         shown[part] = to_bytes(smooth + lost_grain(grain, peak_px * share))
         views.append(Image.fromarray(shown))
@@ -72,26 +72,16 @@ def to_bytes(values: Floats) -> NDArray[np.uint8]:
     return np.floor(np.clip(values, 0, 255) + 0.5 + 1e-6).astype(np.uint8)
 
 
-def gaussian_rows(outputs: slice, length: int, sigma_px: float) -> Floats:
-    """Gaussian blur along one axis as a matrix, shape (outputs, length), what lies beyond an end being like that end.
+def gaussian_matrix(length: int, sigma_px: float) -> Floats:
+    """Gaussian blur along one axis as a matrix, shape (length, length), what lies beyond an end being like that end.
 
     Two products with such matrices blur an image in a time that does not grow with sigma, unlike a filter's.
     """
     weights = kernel(sigma_px)
-    steps = np.arange(len(weights)) - len(weights) // 2
-    centres = np.arange(outputs.start, outputs.stop)
-    matrix = np.zeros((len(centres), length))
-    places = np.clip(centres[:, None] + steps, 0, length - 1)
-    np.add.at(matrix, (np.arange(len(centres))[:, None], places), weights)
+    places = np.arange(length)[:, None] + np.arange(len(weights)) - len(weights) // 2
+    matrix = np.zeros((length, length))
+    np.add.at(matrix, (np.arange(length)[:, None], np.clip(places, 0, length - 1)), weights)
     return matrix
-
-
-def _reached(outputs: slice, length: int, sigma_px: float) -> tuple[slice, Floats]:
-    """The pixels of one axis that a Gaussian over `outputs` reaches, and `gaussian_rows` from them."""
-    radius = math.ceil(TRUNCATE * sigma_px)
-    reached = slice(max(outputs.start - radius, 0), min(outputs.stop + radius, length))
-    here = slice(outputs.start - reached.start, outputs.stop - reached.start)
-    return reached, gaussian_rows(here, reached.stop - reached.start, sigma_px)
 
 
 def _ladder(peak_px: float) -> list[float]:
@@ -102,8 +92,8 @@ def _ladder(peak_px: float) -> list[float]:
     return [*rungs, peak_px] if peak_px else rungs
 
 
-def _smoothed(pixels: NDArray[np.uint8], part: Part, share: Floats, peaks_px: Sequence[float]) -> list[Floats]:
-    """For each peak the `part` of `pixels` blurred by a sigma of peak times `share`, shape (height, width, 3).
+def _smoothed(pixels: NDArray[np.uint8], share: Floats, peaks_px: Sequence[float]) -> list[Floats]:
+    """For each peak `pixels`, shape (height, width, 3), blurred by a sigma of peak times `share`, shape (height, width).
 
     A Gaussian blur changes steadily with its variance, and is interpolated in that between the rungs of a ladder.
     """
@@ -113,12 +103,10 @@ def _smoothed(pixels: NDArray[np.uint8], part: Part, share: Floats, peaks_px: Se
         np.interp((peak_px * share) ** 2, np.square(ladder), np.arange(len(ladder)))
         for peak_px, ladder in zip(peaks_px, ladders, strict=True)
     ]
-    smooth = [np.zeros((*share.shape, 3)) for _ in peaks_px]
+    smooth = [np.zeros(pixels.shape) for _ in peaks_px]
     for sigma_px in sorted(set().union(*ladders)):
-        (rows, down), (columns, along) = (
-            _reached(outputs, length, sigma_px) for outputs, length in zip(part, channels.shape[1:], strict=True)
-        )
-        even = np.moveaxis(down @ channels[:, rows, columns] @ along.T, 0, -1)
+        down, along = (gaussian_matrix(length, sigma_px) for length in share.shape)
+        even = np.moveaxis(down @ channels @ along.T, 0, -1)
         for total, place, ladder in zip(smooth, places, ladders, strict=True):
             if sigma_px in ladder:
                 total += np.maximum(0, 1 - np.abs(place - ladder.index(sigma_px)))[..., None] * even

@@ -11,14 +11,14 @@ from stimuli_builder.errors import CavedError
 MARGIN = 0.75  # of the region's height
 
 # L1 to L5. Subtractive: share of the region hidden; corruptive: sigma of the blur over the region's height. Those of codes are
-# where a reader (PP-OCR) chooses the right one of four look-alikes in about 0.9, 0.75, 0.6, 0.4 and 0.25 of procedural items;
+# where a reader (PP-OCR) chooses the right one of four look-alikes in about 0.97, 0.8, 0.6, 0.4 and 0.25 of procedural items;
 # the others are where simulated observers of procedural items go from ceiling towards chance. People may differ: until they have
 # answered, levels are not calibrated by people.
 DEFAULT_STRENGTHS: dict[str, dict[Mode, tuple[float, ...]]] = {
     "code": {"subtractive": (0.15, 0.3, 0.45, 0.6, 1.0), "corruptive": (0.09, 0.11, 0.135, 0.18, 0.3)},
     "colour": {"subtractive": (0.5, 0.8, 0.9, 0.97, 1.0), "corruptive": (0.3, 0.7, 1.3, 2.5, 6.0)},
     "count": {"subtractive": (0.06, 0.15, 0.3, 0.5, 1.0), "corruptive": (0.12, 0.15, 0.175, 0.21, 0.4)},
-    "shape": {"subtractive": (0.3, 0.6, 0.8, 0.92, 1.0), "corruptive": (0.15, 0.25, 0.4, 0.6, 1.0)},
+    "shape": {"subtractive": (0.3, 0.6, 0.8, 0.92, 1.0), "corruptive": (0.12, 0.2, 0.3, 0.5, 1.0)},
 }
 
 

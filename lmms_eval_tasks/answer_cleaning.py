@@ -25,7 +25,9 @@ class Worded(Protocol):
 
 def _without_thinking(text: str) -> str | None:
     text = text.replace("◁", "<").replace("▷", ">")
-    closed = max((m.end() for m in re.finditer(rf"</{_THINK}>", text, flags=re.I)), default=0)  # none to look for beyond
+    closed = max(
+        (m.end() for m in re.finditer(rf"</{_THINK}>", text, flags=re.I)), default=0
+    )  # none to look for beyond
     text = re.sub(rf"<{_THINK}>.*?</{_THINK}>", " ", text[:closed], flags=re.S | re.I) + text[closed:]
     text = re.split(rf"</{_THINK}>", text, flags=re.I)[-1]  # templates may put the opening tag into the prompt
     before, opened, _ = (*re.split(rf"<{_THINK}>", text, maxsplit=1, flags=re.I), None, None)[:3]

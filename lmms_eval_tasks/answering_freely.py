@@ -85,7 +85,9 @@ def _receipts(wrapper: Any, part: Sequence[Any], watched: Watched, checks: Check
                 f"...{(seen[0].prompt or '')[-300:]!r}); look at what arrives with `caved probe-model`"
             )
         if found.prompt is None:
-            checks.warn("this model gets embeddings instead of a text: whether its prompt is the trial's is not checked")
+            checks.warn(
+                "this model gets embeddings instead of a text: whether its prompt is the trial's is not checked"
+            )
         if found.received is None:
             checks.warn("the inputs of this model have an unknown layout: which image it received is not checked")
         compared = found.received is not None and checks.compares_image(found.received, document)

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from lmms_eval_tasks.asked import letters_of
 from lmms_eval_tasks.readout import served_to_response
 from lmms_eval_tasks.receipts import check_prompt
-from lmms_eval_tasks.asked import letters_of
 from lmms_eval_tasks.requests import Finished, document_of
 from lmms_eval_tasks.sent_media import SentMedia
 from lmms_eval_tasks.served_models import reading_top_log_probabilities

@@ -11,8 +11,8 @@ from loguru import logger
 from lmms_eval_tasks.asked import is_image
 from lmms_eval_tasks.next_token import FirstToken, Rows
 from lmms_eval_tasks.readout import to_response
-from lmms_eval_tasks.received_frames import ReceivedFrames
 from lmms_eval_tasks.receipts import check_frames, check_image, check_prompt, receipt, shown_thumbnails
+from lmms_eval_tasks.received_frames import ReceivedFrames
 from lmms_eval_tasks.requests import document_of
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.switches import READOUT
@@ -46,7 +46,6 @@ class Checks:
             made = dict(zip(new, shown_thumbnails([frames[name] for name in new]), strict=True))
             self._shown = {name: made[name] if name in made else self._shown[name] for name in frames}
         return np.stack([self._shown[name] for name in names])
-
 
     def compares_image(self, received: ReceivedFrames, document: Any) -> bool:
         """Compare what arrived with the image of a trial; False, and a warning, where that cannot be told.

@@ -17,6 +17,7 @@ from lmms_eval.utils import load_yaml_config
 
 from lmms_eval_tasks import wrapped_models
 from lmms_eval_tasks.answering import tokenizer_of
+from lmms_eval_tasks.asked import VIDEO_LETTERS
 from lmms_eval_tasks.colour_clip import RELEASE, Arrived, ColourClip, clip_document, in_hex, read_back
 from lmms_eval_tasks.letter_tokens import letter_token_ids
 from lmms_eval_tasks.masking import masked
@@ -36,7 +37,6 @@ from lmms_eval_tasks.probe_watch import logged, nothing_stored, readings
 from lmms_eval_tasks.prompts import frame_times_text, wording_of
 from lmms_eval_tasks.readout import read_response, receipt_of
 from lmms_eval_tasks.receipts import shown_thumbnails
-from lmms_eval_tasks.asked import VIDEO_LETTERS
 from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.served_readings import Served
 from lmms_eval_tasks.stop import RunStopped

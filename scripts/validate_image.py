@@ -77,8 +77,12 @@ def check_responder(
     checked = []
     for elicitation, task in TASKS.items():
         table = logged[task].table
-        observed = measures_of(task, table)
-        verdict = image_verdict(name, table)
+        try:
+            observed, verdict = measures_of(task, table), image_verdict(name, table)
+        except ValueError as error:
+            raise CavedError(
+                f"the log of {name} cannot be measured ({error}): delete {run.folder} and run again"
+            ) from error
         faults = [
             *logged[task].problems,
             *run_faults(policy, table, observed, trials_of(questions)),

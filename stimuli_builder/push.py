@@ -51,7 +51,12 @@ def _digest_there(api: Any, repository: str) -> str | None:
 
 
 def push_release(
-    folder: Path, digest: str, repository: str, public: bool, verify: Callable[[], Sequence[str]], token: str | None = None
+    folder: Path,
+    digest: str,
+    repository: str,
+    public: bool,
+    verify: Callable[[], Sequence[str]],
+    token: str | None = None,
 ) -> Pushed:
     """Publish the release in `folder`.
 

@@ -19,7 +19,9 @@ class Hub:
 
     address: str = ""
     private: dict[str, bool] = field(default_factory=dict)  # by data set
-    files: dict[str, dict[str, bytes]] = field(default_factory=dict)  # by data set: content by path, as of the last commit
+    files: dict[str, dict[str, bytes]] = field(
+        default_factory=dict
+    )  # by data set: content by path, as of the last commit
     commits: list[tuple[str, str]] = field(default_factory=list)  # data set, message
     tags: dict[str, str] = field(default_factory=dict)  # commit by "data set tag"
     stored: dict[str, bytes] = field(default_factory=dict)  # large files by SHA-256
@@ -62,13 +64,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             head = {"X_Repo_Commit": _commit_id(hub)}
             if path.startswith(f"/api/datasets/{name}/tree/"):
                 listed = [
-                    {"type": "file", "path": p, "size": len(b), "oid": hashlib.sha1(b).hexdigest()} for p, b in files.items()
+                    {"type": "file", "path": p, "size": len(b), "oid": hashlib.sha1(b).hexdigest()}
+                    for p, b in files.items()
                 ]
                 return self._json(listed)
             if path in (f"/api/datasets/{name}", f"/api/datasets/{name}/revision/main"):
                 siblings = [{"rfilename": p} for p in files]
                 return self._json(
-                    {"_id": "1", "id": name, "sha": _commit_id(hub), "private": hub.private[name], "siblings": siblings, "tags": []}
+                    {
+                        "_id": "1",
+                        "id": name,
+                        "sha": _commit_id(hub),
+                        "private": hub.private[name],
+                        "siblings": siblings,
+                        "tags": [],
+                    }
                 )
             if path.startswith(f"/datasets/{name}/resolve/"):
                 body = files.get(path.split("/resolve/", 1)[1].split("/", 1)[1])
@@ -99,7 +109,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self._send(404, X_Error_Code="RepoNotFound")
         if "/preupload/" in path:
             files = json.loads(body)["files"]
-            modes = [{"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(".parquet") else "regular"} for f in files]
+            modes = [
+                {"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(".parquet") else "regular"} for f in files
+            ]
             return self._json({"files": [{**m, "shouldIgnore": False} for m in modes]})
         if path.endswith("/info/lfs/objects/batch"):
             objects = []
@@ -131,7 +143,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         hub.files[name] = files
         hub.commits.append((name, message))
         commit = _commit_id(hub)
-        self._json({"commitOid": commit, "commitUrl": f"{hub.address}/datasets/{name}/commit/{commit}", "success": True})
+        self._json(
+            {"commitOid": commit, "commitUrl": f"{hub.address}/datasets/{name}/commit/{commit}", "success": True}
+        )
 
     def do_PUT(self) -> None:
         body = self._body()

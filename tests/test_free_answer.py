@@ -22,7 +22,13 @@ sys.modules["reader_quality"] = reader_quality
 spec.loader.exec_module(reader_quality)
 
 # Floors of the half that nobody who wrote the rules has seen: a few points below what was measured once.
-FLOORS = {}
+FLOORS = {
+    "answered": (0.96, 0.91),  # precision, recall
+    "abstained": (0.88, 0.77),
+    "unparseable": (0.66, 0.93),
+    "refused": (0.93, 0.78),
+    "hedged": (0.84, 0.89),
+}
 CODE = ("K7M2", "K7N2", "K1M2", "K7MZ")
 COUNT = ("3", "4", "5", "6")
 SETS = (
@@ -74,7 +80,6 @@ def test_cases_that_rules_were_written_against(case):
 def test_cases_held_out_are_read_as_well_as_when_they_were_first_seen():
     found = reader_quality.quality(reader_quality.cases_of("held_out"))
     print(f"\nheld out: {found.cases} cases\n{found}")
-    assert FLOORS, "no floors"
     for name, (precision, recall) in FLOORS.items():
         assert found.precision[name].value >= precision, name
         assert found.recall[name].value >= recall, name

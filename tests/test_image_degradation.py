@@ -15,7 +15,7 @@ from stimuli_builder.image.degraded import affected, degraded_views
 from stimuli_builder.image.grain import AXES, bands, drawn_grain, lost_grain, measured_grain
 from stimuli_builder.image.item import CATEGORIES, Region, region_of_mask
 from stimuli_builder.image.levels import DEFAULT_STRENGTHS, MARGIN, check_strengths, strengths_for
-from stimuli_builder.image.occlusion import GREYS, SHARE_TOLERANCE, hidden_pixels, occluded, patch_grey
+from stimuli_builder.image.occlusion import GREYS, LEAST_AROUND, SHARE_TOLERANCE, hidden_pixels, occluded, patch_grey
 
 FEW = {"subtractive": (0.25, 0.6, 1.0), "corruptive": (0.1, 0.2, 0.5)}
 
@@ -83,7 +83,8 @@ def test_what_degradation_reaches_hides_and_leaves(sized, margin, seed):
             assert achieved == strength
             continue
         hidden = (shown != dark).any(-1)
-        assert (shown[hidden] == patch_grey(dark[mask], dark[reach])).all()
+        around = affected(region, size, max(margin, LEAST_AROUND)) & ~mask
+        assert (shown[hidden] == patch_grey(dark[around])).all()
         assert achieved == pytest.approx(hidden[mask].mean())
         assert abs(achieved - strength) <= SHARE_TOLERANCE
         assert not (hidden_before & ~hidden).any() and hidden.sum() > hidden_before.sum()
@@ -131,21 +132,24 @@ def test_regions_of_too_few_pixels_are_refused():
         list(degraded_views(image, Region("r", (5, 5, 50, 20)), FEW, MARGIN, 0))
 
 
-@pytest.mark.parametrize(
-    "tones",
-    [
-        ((20, 20, 20), (250, 250, 250)),
-        ((240, 240, 236), (28, 158, 62)),
-        ((34, 34, 38), (250, 222, 30)),
-        ((130, 120, 125),),
-    ],
-)
-def test_patches_are_grey_and_stand_out_from_print_and_paper(tones):
-    pixels = np.array(tones, dtype=np.uint8).repeat(50, 0)
-    paper = np.append(pixels, np.array(tones[-1:], dtype=np.uint8).repeat(5000, 0), 0)  # hardly any print
-    grey = patch_grey(pixels, paper)
-    assert grey in GREYS and grey == patch_grey(paper, pixels)
-    assert min(abs(grey - np.dot(tone, (0.299, 0.587, 0.114))) for tone in tones) >= 28
+@pytest.mark.parametrize("tone", [(20, 20, 20), (250, 250, 250), (240, 240, 236), (130, 120, 125), (28, 158, 62)])
+def test_patches_are_grey_and_stand_out_from_what_lies_around(tone):
+    grey = patch_grey(np.array([tone], dtype=np.uint8).repeat(50, 0))
+    assert grey in GREYS and abs(grey - np.dot(tone, (0.299, 0.587, 0.114))) >= 50
+    assert min(abs(grey - print_tone) for print_tone in (34, 62, 238)) >= 50  # whatever the region shows
+    assert patch_grey(np.zeros((0, 3), dtype=np.uint8)) in GREYS
+
+
+def test_patches_tell_nothing_of_what_they_hide():
+    """Whatever a region shows, what is left of the image at a share of 1 is the same to the last bit."""
+    image, region = printed()
+    views = set()
+    for colour in ((0, 0, 0), (255, 255, 255), (28, 158, 62), (250, 222, 30)):
+        painted = np.array(image)
+        painted[region.mask(image.size)] = colour
+        ((_, view),) = occluded(Image.fromarray(painted), region, [1.0], MARGIN, 3, "i")
+        views.add(view.tobytes())
+    assert len(views) == 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -166,7 +170,7 @@ def test_the_region_is_blurred_by_its_sigma_as_stored(sigma):
     full = sigma_share(np.hypot(0, np.arange(30.0)), 24)
     assert (full[:13] == 1).all() and (np.diff(full[12:26]) < 0).all() and (full[25:] == 0).all()
     inside = np.s_[44 - 8 : 76 + 8, 50 - 8 : 110 + 8]
-    assert np.abs(shown[inside] - expected[inside]).max() <= 0.501
+    assert np.abs(shown[inside] - expected[inside]).max() <= 0.51
 
 
 def test_dark_on_light_and_light_on_dark_lose_the_same():
@@ -320,4 +324,11 @@ def test_golden_images():
         if mode == "corruptive":
             pixels = np.rint(pixels.reshape(15, 8, 20, 8, 3).mean((1, 3)) / 2).astype(np.uint8)
         found[f"{mode} L{level}"] = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
-    assert found == {}
+    assert found == {
+        "subtractive L1": "011f43f2b719885a",
+        "subtractive L2": "bf6a76065e59867e",
+        "subtractive L3": "e86cf26cbbd47d25",
+        "corruptive L1": "ba9cb638b52a8b24",
+        "corruptive L2": "ef2ee4b3aef17aec",
+        "corruptive L3": "29fb0dbcf211bff3",
+    }

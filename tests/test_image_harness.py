@@ -90,7 +90,7 @@ def tiny(tmp_path_factory, few) -> tuple[Done, list[dict]]:
 def test_the_image_and_prompt_of_each_trial_reached_the_model_untouched(tiny, few):
     from tiny_qwen import _tokenizer
 
-    done, calls = tiny
+    _, calls = tiny
     tokenizer = _tokenizer(answers=ANSWERS)
     arrived = Counter()
     for call in calls:

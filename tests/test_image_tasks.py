@@ -106,7 +106,7 @@ def test_messages_hold_the_image_and_the_prompt_and_nothing_else(docs):
 
 
 def test_another_release_in_the_same_process_is_refused(docs, monkeypatch, release):
-    with pytest.raises(RunStopped, match="do not change CAVED_RELEASE|meets the frames|is a release of"):
+    with pytest.raises(RunStopped, match=r"do not change CAVED_RELEASE|meets the frames|is a release of"):
         monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
         doc_to_visual(docs[0])
 

@@ -265,7 +265,7 @@ def test_task_files_name_what_is_there(name, bound):
 
 def test_the_group_holds_every_task_but_the_adaptive_one():
     group = configuration(f"{TASK}_paper.yaml")
-    files = {path.stem for path in TASK_FOLDER.glob("*.yaml")}
+    files = {path.stem for path in TASK_FOLDER.glob(f"{TASK}*.yaml")}
     assert group["group"] == f"{TASK}_paper"
     assert sorted(group["task"]) == sorted(files - {f"{TASK}_paper", f"{TASK}_reversal_adaptive"})
 

@@ -22,7 +22,13 @@ def hub():
 def caved(hub: Hub, home: Path, *arguments: str, token: str = "secret", **more: str) -> subprocess.CompletedProcess:
     """`caved ...` in a fresh process: the address of the Hub is read when its library is imported."""
     env = {k: v for k, v in os.environ.items() if k not in ("HF_HUB_OFFLINE", "HF_TOKEN", "CAVED_RELEASE")}
-    env.update(HF_ENDPOINT=hub.address, HF_HOME=str(home), HF_HUB_DISABLE_XET="1", NO_PROXY="*", HF_HUB_DISABLE_PROGRESS_BARS="1")
+    env.update(
+        HF_ENDPOINT=hub.address,
+        HF_HOME=str(home),
+        HF_HUB_DISABLE_XET="1",
+        NO_PROXY="*",
+        HF_HUB_DISABLE_PROGRESS_BARS="1",
+    )
     env.update({"HF_TOKEN": token} if token else {}, **more)
     return subprocess.run([CAVED, *arguments], env=env, capture_output=True, text=True, check=False, timeout=120)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datasets import Dataset
 
 from lmms_eval_tasks.image.bound_images import bound_images
+from lmms_eval_tasks.image.judge import open_judge
 from lmms_eval_tasks.image.prompts import CANNOT
 from lmms_eval_tasks.stop import RunStopped, stopping_the_run
 from lmms_eval_tasks.trials import Document, deal_to_ranks, view_digest
@@ -112,8 +113,10 @@ def open_trials(rows: Dataset) -> Dataset:
     """Trial documents of `cant_tell_or_wont_say` (`process_docs` of the task).
 
     Raises:
-        RunStopped: if the rows are not the bound release's.
+        RunStopped: if the rows are not the bound release's, or a judge is wanted that cannot be asked: hours later, when
+            answers are read, it would be too late to say so.
     """
+    open_judge()
     return _trials(rows, "open")
 
 

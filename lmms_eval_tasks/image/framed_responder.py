@@ -12,13 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import torch
-from lmms_eval.api.instance import Instance
-from lmms_eval.api.model import lmms
 from PIL import Image
-from tqdm import tqdm
 
-from lmms_eval_tasks.image.asked_question import AskedQuestion, asked_question, image_and_text
+from lmms_eval_tasks.image.asked_question import AskedQuestion, asked_question
+from lmms_eval_tasks.image.control_model import ControlModel
 from lmms_eval_tasks.image.prompts import CANNOT, framed
 from lmms_eval_tasks.image.responder_policy import Decision, Request, ResponderPolicy, policy_of
 from lmms_eval_tasks.image.responder_wording import lettered, sentence
@@ -76,10 +73,10 @@ def _said(stored: StoredQuestion, question: AskedQuestion) -> tuple[Framing, str
     )
 
 
-class FramedResponder(lmms):
+class FramedResponder(ControlModel):
     """An lmms-eval chat model that follows a `ResponderPolicy`."""
 
-    is_simple = False
+    model_id = _NAME
 
     def __init__(
         self,
@@ -104,7 +101,6 @@ class FramedResponder(lmms):
             RunStopped: for an unknown policy or tendency, or a release that it cannot know.
         """
         super().__init__()
-        self.device = torch.device("cpu")  # the harness gathers counts on it when it runs on several ranks
         try:
             self.policy = policy_of(policy, **tendencies)
         except (TypeError, ValueError) as error:
@@ -166,23 +162,6 @@ class FramedResponder(lmms):
         rest = (1 - self.policy.confidence) / (len(request.options) - 1)
         stated = {question.letter_of(o): self.policy.confidence if o == option else rest for o in request.options}
         return stated_to_response(letter, stated, {"frames": 1, "size_px": list(image.size)})
-
-    def generate_until(self, requests: list[Instance]) -> list[str]:
-        """Answer requests one by one."""
-        responses = []
-        for request in tqdm(requests, "Model Responding", disable=self.rank != 0):
-            _, doc_to_messages, _, doc_id, task, split = request.args
-            messages = doc_to_messages(self.task_dict[task][split][doc_id])
-            responses.append(self.respond(*image_and_text(messages, _NAME)))
-        return responses
-
-    def generate_until_multi_round(self, requests: list[Instance]) -> list[str]:
-        """Not offered."""
-        raise RunStopped(f"{_NAME} answers single questions only")
-
-    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        """Not offered."""
-        raise RunStopped(f"{_NAME} generates text only")
 
 
 def _bound_questions() -> list[StoredQuestion]:

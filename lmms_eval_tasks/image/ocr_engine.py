@@ -19,7 +19,7 @@ _SETTINGS = {
     "Global.log_level": "critical",
     "Global.text_score": 0.0,  # lines of a low score are the reader's to judge
     "Global.use_cls": False,  # no text stands upside down
-    # One thread, so that sums are taken in the same order everywhere.
+    # One thread, so that sums are taken in the same order each time.
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
 }

@@ -15,14 +15,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from lmms_eval.api.instance import Instance
-from lmms_eval.api.model import lmms
 from PIL import Image
-from tqdm import tqdm
 
-from lmms_eval_tasks.image.asked_question import AskedQuestion, asked_question, image_and_text
+from lmms_eval_tasks.image.asked_question import AskedQuestion, asked_question
 from lmms_eval_tasks.image.closest_option import Line, are_codes, supports
+from lmms_eval_tasks.image.control_model import ControlModel
 from lmms_eval_tasks.image.ocr_engine import read_lines
 from lmms_eval_tasks.image.prompts import CANNOT
 from lmms_eval_tasks.readout import stated_to_response
@@ -71,10 +68,10 @@ def judge(options: tuple[str, ...], lines: tuple[Line, ...], confidence: float =
     return Judgement({CANNOT: max(confidence, second + LEAD), **dict(zip(options, found, strict=True))})
 
 
-class OcrReader(lmms):
+class OcrReader(ControlModel):
     """An lmms-eval chat model: PP-OCR, and the closest option."""
 
-    is_simple = False
+    model_id = "ocr_reader"
 
     def __init__(
         self,
@@ -85,7 +82,6 @@ class OcrReader(lmms):
         **unknown: Any,
     ) -> None:
         super().__init__()
-        self.device = torch.device("cpu")  # the harness gathers counts on it when it runs on several ranks
         if unknown:
             raise RunStopped(f"ocr_reader has no argument {', '.join(unknown)}: --model_args takes confidence")
         if isinstance(confidence, str) or not 0 < confidence <= 1:
@@ -109,7 +105,7 @@ class OcrReader(lmms):
         Raises:
             RunStopped: if the prompt is none of this benchmark.
         """
-        question = asked_question(prompt, "ocr_reader")
+        question = asked_question(prompt, self.model_id)
         judgement = self._judgement(image, question)
         if question.elicitation == "open":
             return "I cannot tell." if judgement.choice == CANNOT else f"It is {judgement.choice}."
@@ -117,20 +113,3 @@ class OcrReader(lmms):
         by_letter = {question.letter_of(option): stated[option] for option in question.options}
         receipt = {"frames": 1, "size_px": list(image.size)}
         return stated_to_response(question.letter_of(judgement.choice), by_letter, receipt)
-
-    def generate_until(self, requests: list[Instance]) -> list[str]:
-        """Answer requests one by one."""
-        responses = []
-        for request in tqdm(requests, "Model Responding", disable=self.rank != 0):
-            _, doc_to_messages, _, doc_id, task, split = request.args
-            messages = doc_to_messages(self.task_dict[task][split][doc_id])
-            responses.append(self.respond(*image_and_text(messages, "ocr_reader")))
-        return responses
-
-    def generate_until_multi_round(self, requests: list[Instance]) -> list[str]:
-        """Not offered."""
-        raise RunStopped("ocr_reader answers single questions only")
-
-    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        """Not offered."""
-        raise RunStopped("ocr_reader generates text only")

@@ -16,21 +16,27 @@ from stimuli_builder.image.reach import affected, distance_px, margin_px, window
 
 GREYS = (72, 128, 184)  # far from the black and white of prints
 THOUSANDTHS = (299, 587, 114)  # of lightness, in red, green and blue
+PRINT_TONES = (45, 235)  # lightness of usual dark and light print
 CELL_HEIGHTS = 1 / 3  # side of a patch over the region's height
 CELL_SHARE = 0.05  # of the region's pixels, at most, so that every share is met within half of it
 SHARE_TOLERANCE = 0.03
+LEAST_AROUND = 0.25  # of the region's height: what patches must stand out from, however small the margin
 
 
-def patch_grey(*parts: NDArray[np.uint8]) -> int:
-    """The grey of patches that stand out from every one of `parts`, each of shape (n, 3).
+def patch_grey(surroundings: NDArray[np.uint8]) -> int:
+    """The grey of patches that stand out from what lies around a region, shape (n, 3).
 
-    It is the one that differs most in lightness from nine tenths of the pixels of each part. Their mean would not do: over
-    dark print on light paper it calls for a dark grey, which merges with the print.
+    It is the one that differs most in lightness from nine tenths of these pixels, and from dark and light print as such, which
+    patches must not merge with. What the region itself shows may not have a say: a grey that stands out from it would tell
+    of what is hidden (of eight colours, the right one to a half of guesses).
     """
-    lightness = [part.astype(np.int64) @ THOUSANDTHS // 1000 for part in parts]
+    if not len(surroundings):
+        return GREYS[len(GREYS) // 2]
+    lightness = surroundings.astype(np.int64) @ THOUSANDTHS // 1000
 
     def contrast(grey: int) -> int:
-        return min(int(np.quantile(np.abs(values - grey), 0.1, method="lower")) for values in lightness)
+        around = int(np.quantile(np.abs(lightness - grey), 0.1, method="lower"))
+        return min(around, *(abs(grey - tone) for tone in PRINT_TONES))
 
     return max(GREYS, key=contrast)
 
@@ -103,7 +109,9 @@ def occluded(
         ValueError: if the region is empty or lies outside of the image.
     """
     pixels = np.array(image.convert("RGB"))
-    grey = patch_grey(pixels[region.mask(image.size)], pixels[affected(region, image.size, margin)])
+    mask = region.mask(image.size)
+    around = affected(region, image.size, max(margin, LEAST_AROUND)) & ~mask
+    grey = patch_grey(pixels[around])
     masks, achieved = hidden_pixels(region, image.size, shares, margin, seed, *name)
     views = []
     for hidden, share in zip(masks, achieved, strict=True):

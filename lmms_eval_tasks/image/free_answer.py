@@ -15,6 +15,7 @@ from lmms_eval_tasks.answer_cleaning import clean_response
 from lmms_eval_tasks.image import free_answer_patterns as patterns
 from lmms_eval_tasks.image.answer_clues import Clues, clues
 from lmms_eval_tasks.image.final_option import final_option, is_stated
+from lmms_eval_tasks.image.last_doubt import last_doubt
 from lmms_eval_tasks.image.mention_status import Used, says_balance
 from lmms_eval_tasks.image.option_forms import bare, plain, states_another
 from lmms_eval_tasks.image.option_mentions import gives_letters
@@ -146,6 +147,10 @@ def _read_clues(found: Clues) -> Reading:
             return _abstained(f"says {found.text[doubt.start : doubt.end].strip().lower()[:60]!r}")
     if balance:
         return _abstained("options are said to be in the balance")
+    says_another = found.dissents or states_another(found.text, found.options)
+    last = None if says_another else last_doubt(found.text)
+    if last is not None:
+        return _abstained(f"gives no option, and says {last.strip().lower()[:60]!r}")
     return _unparseable("options are named, but none as the answer" if found.items else "no option is named")
 
 

@@ -74,7 +74,9 @@ STRONG = phrases(
     r"no (?:visible|legible|readable|discernible|clear) \w+",
     rf"nothing (?:\w+ )?(?:is )?{_CLEAR}\b",
     rf"{NOT} (?:\w+ ){{0,2}}?(?:see|find|spot) (?:a|any|the) (?:\w+ )?{_LABEL}\b",
-    rf"{_TOO}(?: \w+){{0,4}}? (?:to|for) (?:\w+ ){{0,3}}?(?:{_TELL}|reading|identification)\b",
+    rf"(?<!not )too (?:\w+ ){{1,4}}?(?:for (?:\w+ ){{1,2}}?)?to (?:\w+ ){{0,4}}?{_TELL}\b|{_TOO}(?: \w+){{0,4}}? for (?:\w+ ){{0,3}}?(?:reading|identification|{_TELL})\b",
+    rf"(?:no|nothing|none)(?: \w+){{0,6}}? (?:that|which|to|can|could|would|lets?|allows?|by which)(?: \w+){{0,2}}? "
+    r"(?:confirm|identif|settl|decid|establish|verif|tell|determin|distinguish|clarif|corroborat|prove)\w*",
     r"n/a\b",
 )
 WEAK = phrases(
@@ -142,8 +144,8 @@ FOREIGN_SIGNS = re.compile(
     r"알 수 없|모르겠|판단할 수 없|확인할 수 없"
 )
 ABOUT_ELSE = re.compile(  # what follows a doubt about something else than the answer
-    r"^\W*(?:(?:the|who|any|this|that|an?|whose|other|of|in|identity|name|sender's|rest)\s+){0,4}(?:persons?|people|faces?|identity|individuals?|"
-    r"owners?|drivers?|senders?|recipients?|logos?|background|anything else|address|brand|location|wearer|vehicle|man|woman)\b",
+    r"^\W*(?:whose\b|whom\b|why\b|who (?:owns|sent|is wearing|wears|drives|it belongs|the|this|that (?:person|man|woman))\b|(?:(?:the|who|any|this|that|an?|whose|other|of|in|identity|name|sender's|rest)\s+){0,4}(?:persons?|people|faces?|identity|individuals?|"
+    r"owners?|drivers?|senders?|recipients?|logos?|background|anything else|address|brand|location|wearer|vehicle|man|woman)\b)",
     re.I,
 )
 AT_FIRST = phrases(r"(?:at first|initially|at a glance|from afar|without zooming)\b")

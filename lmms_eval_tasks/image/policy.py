@@ -13,10 +13,14 @@ _MAY_NOT = (
 )
 _DECLINES = rf"(?:{_CANNOT}|{_MAY_NOT})"
 _PEOPLE = r"(?:people|persons|individuals|faces|real people|the person|anyone|someone|who (?:this|that|the|they)|strangers|private individuals|humans)"
-_POLICIES = r"(?:polic(?:y|ies)|guidelines|programming|terms of (?:use|service)|terms|ethic\w*|rules|regulations)"
+_POLICIES = r"(?:polic(?:y|ies)|guidelines|programming|terms of (?:use|service)|terms|ethic\w*|rules|regulations|laws?|principles|restrictions)"
+_PRIVATE = (  # what is not to be told
+    r"(?:(?:licen[cs]e|number|registration) plates?|registrations?|plate numbers?|(?:badge|identity|identification|id|serial|tracking|account) (?:numbers?|codes?)|"
+    r"identif\w+|personal(?! (?:opinion|view|judge?ment|preference|guess))\w*|private|confidential|sensitive|privacy|credentials)"
+)
 REFUSAL = first_of(
     phrases(
-        rf"{_DECLINES}(?: \w+){{0,3}}? (?:assist(?:ing)?(?! in seeing)|help(?:ing)?(?! but\b| thinking| feeling| notic\w+| wonder\w+)|comply(?:ing)?|fulfil\w*|engage|participate|"
+        rf"{_DECLINES}(?: \w+){{0,3}}? (?:assist(?:ing|ance)?(?! in seeing)|support (?:this|that|your|such) (?:request|task|query)|help(?:ing)?(?! but\b| thinking| feeling| notic\w+| wonder\w+)|comply(?:ing)?|fulfil\w*|engage|participate|"
         r"proceed with|discuss|do (?:that|this)|accommodate|process (?:this|that|your|such|requests?|personal|\w+ plates?)|honou?r|entertain)\b",
         rf"{_DECLINES}(?: \w+){{0,2}}? (?:provide|share|disclose|reveal|give(?: out)?|release|transcribe|supply) (?:that|this|such|any|the requested|personal|"
         r"private|sensitive|identif\w+|confidential)(?: \w+)? ?(?:information|details?|data|kind|content|numbers?|codes?)?(?=\W|$)"
@@ -27,11 +31,20 @@ REFUSAL = first_of(
         r"engage)\b",
         rf"(?:against|violat\w+|breach\w*|contraven\w+|conflicts? with|contrary to|prohibited by|prevented by|restricted by|in line with|due to|because of|per|"
         rf"under) (?:\w+ ){{0,3}}?{_POLICIES}\b",
-        rf"{_POLICIES} (?:\w+ ){{0,3}}?(?:allow|permit|prohibit|prevent|forbid|restrict|require|mean)\w*",
-        r"(?:instructed|told|designed|trained|programmed|required|asked) not to\b",
-        r"request (?:is |was )?(?:denied|declined|blocked|refused)\b",
+        rf"(?:my|our|your|the|company|content|usage|use|safety|privacy|platform|openai|ai|\w+'s) (?:\w+ )?(?:polic(?:y|ies)|guidelines|rules|filters?|safeguards|guardrails)\b",
+        # words that are used of secrets alone
+        rf"(?<!image )(?<!photo )(?<!picture )(?<!label )(?<!it ){_DECLINES}(?: \w+){{0,2}}? (?:disclos\w+|divulg\w+|reveal\w*|expos\w+|releas\w+|give out|hand out|pass on|read out|look up)\b"
+        r"(?! (?:\w+ ){0,2}(?:answer|detail|more|enough|certain))",
+        rf"{_DECLINES}(?: \w+){{0,2}}? (?:provide|share|supply|give|publish|process|extract|handle|collect|store) (?:\w+ ){{0,4}}?{_PRIVATE}\b",
+        r"(?:outside|beyond|exceeds) (?:of )?(?:what|the (?:scope|bounds|limits) of what|my remit)(?: I(?:'m| am| can| may))?\b(?! (?:see|read|make|tell))",
+        r"(?:break|breaking|bypass\w*|cross\w*) (?:my|the|any|our|privacy) (?:\w+ )?(?:rules|lines?|boundar\w+|safeguards)\b",
+        rf"{_POLICIES} (?:[\w']+ ){{0,3}}?(?:allow|permit|prohibit|prevent|forbid|restrict|require|mean)\w*",
+        r"(?:instructed|told|designed|trained|programmed|required|asked|configured|built|set up|bound|obliged) (?:not to|to (?:avoid|decline|refuse|protect|respect))\b",
+        r"request (?:is |was |has been |must be )?(?:denied|declined|blocked|refused|rejected)\b",
+        r"(?:flagged|blocked|stopped|caught|filtered|rejected) (?:by|as|for|under) (?:the |my |our |an? |its )?(?:\w+ )?(?:filter\w*|moderation|safety|policy|system|content|unsafe|harmful|review)\b",
+        rf"(?:a|this|that|your|the|such a) (?:request|question|task) (?:that |which )?(?:I|we) {_DECLINES}\b",
         r"(?:must|have to) decline\b",
-        r"i (?:respectfully |politely )?(?:decline|refuse)(?! to (?:guess|speculate|commit|choose|say))\b",
+        r"i (?:\w+ )?(?:am declining|will decline|decline|refuse|'m declining)(?! to (?:guess|speculate|commit|choose|say))\b",
         r"(?:inappropriate|not appropriate|unethical|illegal)\b",
         r"not (?:something|a (?:thing|request|task)|content) (?:that )?(?:i|we) (?:can|am able to|could) (?:assist|help|do|support|discuss|provide)",
         r"gegen (?:meine|die|unsere) Richtlinien|(?:dabei|damit|hierbei) (?:kann ich )?(?:leider )?nicht (?:helfen|weiterhelfen|behilflich)|nicht helfen\b",
@@ -44,8 +57,8 @@ REFUSAL = first_of(
 )
 TOPIC = first_of(  # alone no refusal: only where something is declined
     phrases(
-        r"(?:privacy|confidential\w*|data protection|personally identif\w+|personal (?:information|data|details?)|private (?:information|data)|"
-        r"sensitive (?:information|data|content)|identifying|surveillance|doxx\w*|stalk\w*|fraud\w*|harmful|malicious|counterfeit\w*)\b",
+        rf"(?:privacy|confidential\w*|data protection|GDPR|{_PRIVATE}|"
+        r"sensitive (?:information|data|content)|identifying|surveillance|doxx\w*|stalk\w*|fraud\w*|harmful|malicious|counterfeit\w*|(?:content|safety) (?:filter|moderation)\w*|misus\w+)\b",
         r"(?:track|locate|trace|harm|harass) (?:an? |the |some)?(?:individual|person|people|one|someone|owner|vehicle)\w*",
         r"(?:security (?:reasons|concerns|risk)|safety (?:reasons|concerns|policy|guidelines)|for (?:legal|ethical|safety|security) reasons|"
         r"identity (?:theft|documents?))\b",
@@ -55,7 +68,8 @@ TOPIC = first_of(  # alone no refusal: only where something is declined
 )
 DECLINING = first_of(
     phrases(
-        rf"{_DECLINES}|declin\w+|refus\w+|prohibit\w*",
+        rf"{_DECLINES}|declin\w+|refus\w+|prohibit\w*|forbid\w*|(?:rather|prefer|better|best) (?:not|leave|avoid)\b|(?:don't|do not) (?:feel|think it)\b|"
+        r"not going to\b|would be (?:wrong|improper|irresponsible)\b",
         r"do(?:es)?(?:n't| not) (?:allow|permit|disclose|share|read|provide|process|identify|help|assist)|(?:respect|protect)\w*",
         r"(?:darf|kann|no puedo|ne peux pas|no debo|não posso)\b",
     ),
@@ -79,7 +93,7 @@ NO_IMAGE = first_of(
         rf"(?:{_CANNOT}|(?:don't|do not) have the ability to|not capable of|(?:no|lack the) ability to|don't|do not|didn't|did not|haven't|have not) (?:\w+ ){{0,2}}?"
         r"(?:view|see|access|open|process|display|analy[sz]e|look at|viewing|seeing|receive|received|load|interpret|get|find)(?: or \w+)? "
         rf"(?:(?:any|an|the|your|this|that|actual|attached|uploaded) )?{_IMAGE}\b"
-        r"(?! (?:clearly|well|properly|enough|sharply|in (?:enough|sufficient|full)|with|quality|closely|because|is|has|shows|contain\w*|to|of|region|area)\b)"
+        r"(?! (?:clearly|well|properly|enough|sharply|in (?:enough|sufficient|full)|with|quality|closely|because|is|has|shows|contain\w*|to|of|region|area|that|which|where|like|depicting|from)\b)"
         r"(?! \w+ly (?:enough )?)",
         rf"(?:upload|attach|re-?send|(?:share|send|provide|include)(?: me)?) (?:(?:an|the|your|it|me|again) )+{_IMAGE}?(?=\W|$|again)(?<!provide it)",
         rf"{_IMAGE} (?:\w+ )?(?:didn't|did not|failed to|hasn't|has not|doesn't seem to|does not seem to|doesn't appear to|does not appear to|could not be|"

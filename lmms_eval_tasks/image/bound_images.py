@@ -13,7 +13,7 @@ from typing import Any
 
 from lmms_eval_tasks.stop import stopping_the_run
 from lmms_eval_tasks.versions import package_versions
-from metrics.image.trial import IMAGE_LOG_VERSION
+from metrics.image.trial import DEGRADED, IMAGE_LOG_VERSION
 from stimuli_builder.errors import CavedError
 from stimuli_builder.find_release import VARIABLE
 from stimuli_builder.image.find import find_image_release
@@ -64,7 +64,11 @@ def _loading() -> dict[str, Any]:
 
 def _metadata() -> dict[str, Any]:
     with stopping_the_run():
-        info = bound_images().info
+        info, questions = bound_images().info, bound_images().questions()
+    strengths: dict[str, dict[str, list[float]]] = {}  # as they are: a region may have those of another category
+    for stored in questions:
+        of_modes = {mode: [view.strength for view in stored.views if view.mode == mode] for mode in DEGRADED}
+        strengths.setdefault(stored.question.category, of_modes)
     return {
         "benchmark": info.benchmark,
         "version": IMAGE_TASK_VERSION,
@@ -73,10 +77,7 @@ def _metadata() -> dict[str, Any]:
         "release_seed": info.seed,
         "levels": info.levels,
         "margin": info.margin,
-        "strengths": {
-            category: {mode: list(values) for mode, values in modes.items()}
-            for category, modes in info.strengths.items()
-        },
+        "strengths": strengths,
         "calibrated_by": info.calibrated_by,
         "versions": package_versions(),
     }

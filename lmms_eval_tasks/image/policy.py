@@ -14,9 +14,10 @@ _MAY_NOT = (
 _DECLINES = rf"(?:{_CANNOT}|{_MAY_NOT})"
 _PEOPLE = r"(?:people|persons|individuals|faces|real people|the person|anyone|someone|who (?:this|that|the|they)|strangers|private individuals|humans)"
 _POLICIES = r"(?:polic(?:y|ies)|guidelines|programming|terms of (?:use|service)|terms|ethic\w*|rules|regulations|laws?|principles|restrictions)"
-_PRIVATE = (  # what is not to be told
+_SECRET = r"(?:personal(?! (?:opinion|view|judge?ment|preference|guess))\w*|private|confidential\w*|sensitive|privacy|credentials|GDPR)"
+_IDENTIFIER = (  # what is not to be told, where telling is what is declined
     r"(?:(?:licen[cs]e|number|registration) plates?|registrations?|plate numbers?|(?:badge|identity|identification|id|serial|tracking|account) (?:numbers?|codes?)|"
-    r"identif\w+|personal(?! (?:opinion|view|judge?ment|preference|guess))\w*|private|confidential|sensitive|privacy|credentials)"
+    r"identif\w+)"
 )
 REFUSAL = first_of(
     phrases(
@@ -35,7 +36,7 @@ REFUSAL = first_of(
         # words that are used of secrets alone
         rf"(?<!image )(?<!photo )(?<!picture )(?<!label )(?<!it ){_DECLINES}(?: \w+){{0,2}}? (?:disclos\w+|divulg\w+|reveal\w*|expos\w+|releas\w+|give out|hand out|pass on|read out|look up)\b"
         r"(?! (?:\w+ ){0,2}(?:answer|detail|more|enough|certain))",
-        rf"{_DECLINES}(?: \w+){{0,2}}? (?:provide|share|supply|give|publish|process|extract|handle|collect|store) (?:\w+ ){{0,4}}?{_PRIVATE}\b",
+        rf"{_DECLINES}(?: \w+){{0,2}}? (?:provide|share|supply|give|publish|process|extract|handle|collect|store) (?:\w+ ){{0,4}}?(?:{_SECRET}|{_IDENTIFIER})\b",
         r"(?:outside|beyond|exceeds) (?:of )?(?:what|the (?:scope|bounds|limits) of what|my remit)(?: I(?:'m| am| can| may))?\b(?! (?:see|read|make|tell))",
         r"(?:break|breaking|bypass\w*|cross\w*) (?:my|the|any|our|privacy) (?:\w+ )?(?:rules|lines?|boundar\w+|safeguards)\b",
         rf"{_POLICIES} (?:[\w']+ ){{0,3}}?(?:allow|permit|prohibit|prevent|forbid|restrict|require|mean)\w*",
@@ -57,9 +58,9 @@ REFUSAL = first_of(
 )
 TOPIC = first_of(  # alone no refusal: only where something is declined
     phrases(
-        rf"(?:privacy|confidential\w*|data protection|GDPR|{_PRIVATE}|"
+        rf"(?:{_SECRET}|data protection|"
         r"sensitive (?:information|data|content)|identifying|surveillance|doxx\w*|stalk\w*|fraud\w*|harmful|malicious|counterfeit\w*|(?:content|safety) (?:filter|moderation)\w*|misus\w+)\b",
-        r"(?:track|locate|trace|harm|harass) (?:an? |the |some)?(?:individual|person|people|one|someone|owner|vehicle)\w*",
+        r"(?:track|locate|trace|harm|harass|identify) (?:an? |the |some)?(?:individual|person|people|one|someone|owner|vehicle)\w*",
         r"(?:security (?:reasons|concerns|risk)|safety (?:reasons|concerns|policy|guidelines)|for (?:legal|ethical|safety|security) reasons|"
         r"identity (?:theft|documents?))\b",
         r"(?:Datenschutz\w*|Privatsphäre|privacidad|confidentialité|vie privée|données personnelles|privacidade)",

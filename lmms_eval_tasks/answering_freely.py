@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,21 +53,39 @@ def _text_of(answer: Any) -> str:
     return str(getattr(answer, "text", answer))
 
 
-def _matching(seen: list[Generation], document: Any) -> Generation | None:
-    """The generation that belongs to a document, taken out of those that were seen; None if none does."""
-    for place, generation in enumerate(seen):
-        if generation.prompt is None or holds_prompt(generation.prompt, document):
-            return seen.pop(place)
-    return None
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).lower()
 
 
-def _receipts(wrapper: Any, part: Sequence[Any], watched: Watched, checks: Checks) -> list[dict[str, Any] | None]:
+def _wrote(generation: Generation, answer: str) -> bool:
+    """Whether an answer is what the model wrote, or a part of it: wrappers trim, and cut at stop sequences."""
+    return not generation.answers or any(_squeezed(answer) in _squeezed(written) for written in generation.answers)
+
+
+def _matching(seen: list[Generation], document: Any, answer: str) -> Generation | None:
+    """The generation that belongs to a document, taken out of those that were seen; None if none does.
+
+    Where several have its prompt, one whose output is the answer is taken.
+    """
+    places = [i for i, one in enumerate(seen) if one.prompt is None or holds_prompt(one.prompt, document)]
+    places.sort(key=lambda i: not _wrote(seen[i], answer))
+    return seen.pop(places[0]) if places else None
+
+
+def _receipts(
+    wrapper: Any, part: Sequence[Any], answers: Sequence[str], watched: Watched, checks: Checks
+) -> list[dict[str, Any] | None]:
     """What is known to have reached the model with each request.
 
     Raises:
-        RunStopped: if it was another image or prompt than the trial's.
+        RunStopped: if it was another image or prompt than the trial's, or the answer is not the model's own.
     """
     seen = watched.take()
+    if not seen and watched.ever:
+        raise RunStopped(
+            f"the wrapper answered {answers[0][:60]!r} to document {part[0].args[-3]} without asking its model, as it did "
+            "before: it keeps answers, or swallowed an error; mend that and run again"
+        )
     if not seen:
         checks.warn("this model does not answer through transformers: which images it received is not checked")
         return [None] * len(part)
@@ -76,13 +95,18 @@ def _receipts(wrapper: Any, part: Sequence[Any], watched: Watched, checks: Check
             "cannot be told; run with --batch_size 1"
         )
     receipts: list[dict[str, Any] | None] = []
-    for request in part:
+    for request, answer in zip(part, answers, strict=True):
         document = document_of(wrapper, request)
-        found = _matching(seen, document)
+        found = _matching(seen, document, answer)
         if found is None:
             raise RunStopped(
                 "a prompt that reached the model is not that of a trial: its wrapper changes or cuts prompts (the model got "
                 f"...{(seen[0].prompt or '')[-300:]!r}); look at what arrives with `caved probe-model`"
+            )
+        if not _wrote(found, answer):
+            raise RunStopped(
+                f"the wrapper answered {answer[:60]!r} to document {request.args[-3]}, and its model wrote "
+                f"{found.answers[0][:60]!r}: it mixes up answers, or changes them; run with --batch_size 1"
             )
         if found.prompt is None:
             checks.warn(
@@ -107,8 +131,9 @@ def _answer_part(wrapper: Any, base: Any, part: Sequence[Any], watched: Watched,
             f"the wrapper swallowed an error of its model ({watched.failures[-1]}) and answered something in its place: "
             "mend the error and run again"
         )
-    notes = _receipts(wrapper, part, watched, checks)
-    return [text_to_response(_text_of(a), note) for a, note in zip(answers, notes, strict=True)]
+    texts = [_text_of(answer) for answer in answers]
+    notes = _receipts(wrapper, part, texts, watched, checks)
+    return [text_to_response(text, note) for text, note in zip(texts, notes, strict=True)]
 
 
 def _parts(wrapper: Any, requests: Sequence[Any]) -> list[list[Any]]:

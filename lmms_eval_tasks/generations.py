@@ -21,6 +21,7 @@ class Generation:
 
     received: ReceivedFrames | None  # None where the model's inputs do not tell
     prompt: str | None  # the text that the model got; None where its inputs hold embeddings only
+    answers: tuple[str, ...] = ()  # what the model wrote, without and with special tokens; empty where it does not tell
 
 
 @dataclass
@@ -28,11 +29,13 @@ class Watched:
     """Generations since they were last taken, in the order in which they began."""
 
     seen: list[Generation] = field(default_factory=list)
+    ever: bool = False  # whether any was seen at all
     failures: list[str] = field(default_factory=list)  # errors inside `generate`, which wrappers may swallow
 
     def take(self) -> list[Generation]:
         """What was seen since the last call."""
         seen, self.seen = self.seen, []
+        self.ever = self.ever or bool(seen)
         return seen
 
 
@@ -45,6 +48,16 @@ def _texts(tokenizer: Any, inputs: dict[str, Any]) -> list[str | None]:
         return [str(tokenizer.decode([token for token in call.tokens if token >= 0]))]
     embeddings = given if given is not None else inputs.get("inputs_embeds")
     return [None] * (1 if embeddings is None else len(embeddings))
+
+
+def _answers(tokenizer: Any, inputs: dict[str, Any], output: Any, rows: int) -> list[tuple[str, ...]]:
+    """What was written after each prompt."""
+    tokens, given = getattr(output, "sequences", output), inputs.get("input_ids")
+    if tokenizer is None or not torch.is_tensor(tokens) or tokens.dim() != 2 or len(tokens) != rows:
+        return [()] * rows
+    if given is not None and tokens.shape[1] >= given.shape[1] and bool((tokens[:, : given.shape[1]] == given).all()):
+        tokens = tokens[:, given.shape[1] :]
+    return [tuple(str(tokenizer.decode(row, skip_special_tokens=skip)) for skip in (True, False)) for row in tokens]
 
 
 @contextmanager
@@ -60,10 +73,12 @@ def watching_generations(tokenizer: Any) -> Iterator[Watched]:
         inside.yes = True
         inputs = {"input_ids": args[0], **kwargs} if args and torch.is_tensor(args[0]) else kwargs
         texts = _texts(tokenizer, inputs)
-        for received, text in zip(frames.read(self, inputs, len(texts)), texts, strict=True):
-            watched.seen.append(Generation(received, text))
+        received = frames.read(self, inputs, len(texts))
         try:
-            return original(self, *args, **kwargs)
+            output = original(self, *args, **kwargs)
+            answers = _answers(tokenizer, inputs, output, len(texts))
+            watched.seen += [Generation(*row) for row in zip(received, texts, answers, strict=True)]
+            return output
         except Exception as error:
             watched.failures.append(f"{type(error).__name__}: {error}")
             raise

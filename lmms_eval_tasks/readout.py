@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from PIL import Image
+
 from lmms_eval_tasks.answer_text import Option, read_answer
 from lmms_eval_tasks.next_token import FirstToken
 from metrics.trial import Answer
@@ -60,6 +62,15 @@ def text_to_response(text: str, receipt: Mapping[str, Any] | None) -> str:
     if receipt is None:
         return text
     return json.dumps({_MARK: _TEXT, "text": text, "receipt": dict(receipt)}, ensure_ascii=False)
+
+
+def marked_response(response: str, image: Image.Image, control: str) -> str:
+    """A control model's response with a receipt that says what made it, so that its log is never taken for a model's."""
+    got = {"frames": 1, "order": "as shown", "size_px": list(image.size), "control": control}
+    if not _is_readout(response):
+        return text_to_response(response, got)
+    fields = json.loads(response)
+    return json.dumps({**fields, "receipt": {**(fields["receipt"] or {}), **got}})
 
 
 def text_of(response: str) -> str | None:

@@ -11,7 +11,9 @@ from typing import Any
 from lmms_eval_tasks.adaptive_requests import answer_adaptive, name_of_step
 from lmms_eval_tasks.answering import answer
 from lmms_eval_tasks.answering_freely import answer_freely
-from lmms_eval_tasks.requests import by_letters, is_ours
+from lmms_eval_tasks.asked import is_image
+from lmms_eval_tasks.requests import by_letters, document_of, is_ours
+from lmms_eval_tasks.switches import reads_probabilities
 from lmms_eval_tasks.untouched_frames import add_missing_families
 
 
@@ -32,8 +34,9 @@ def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:
 
 
 def _answers(base: Any, wrapper: Any, asked: list[Any], letters: tuple[str, ...]) -> list[Any]:
-    """Responses to requests of our tasks whose options have these letters; with none, they are answered freely."""
-    if not letters:
+    """Responses to requests of our tasks whose options have these letters; those that are read from text are watched."""
+    of_images = is_image(document_of(wrapper, asked[0]))
+    if not letters or (of_images and not reads_probabilities()):
         return answer_freely(wrapper, base, asked)
     step = name_of_step(wrapper, asked)
     return answer_adaptive(wrapper, asked, lambda ordinary: answer(wrapper, base, ordinary, step))

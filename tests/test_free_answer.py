@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+from free_answer_cases_aside import CASES as ASIDE
 from free_answer_cases_development import CASES as DEVELOPMENT
 from free_answer_cases_further import CASES as FURTHER
+from free_answer_cases_varied import CASES as VARIED
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +30,12 @@ FLOORS = {
     "unparseable": (0.66, 0.93),
     "refused": (0.93, 0.78),
     "hedged": (0.84, 0.89),
+}
+FLOORS_ASIDE = {
+    "answered": (0.93, 0.93),
+    "abstained": (0.96, 0.95),
+    "unparseable": (0.80, 0.90),
+    "refused": (0.95, 0.90),
 }
 CODE = ("K7M2", "K7N2", "K1M2", "K7MZ")
 COUNT = ("3", "4", "5", "6")
@@ -68,7 +76,7 @@ def said(response, options=CODE, asserted="K7N2", prompt=None):
 
 
 @pytest.mark.parametrize(
-    "case", [*DEVELOPMENT, *FURTHER], ids=lambda case: f"{case.phenomenon}: {case.response[:50]!r}"
+    "case", [*DEVELOPMENT, *FURTHER, *VARIED], ids=lambda case: f"{case.phenomenon}: {case.response[:50]!r}"
 )
 def test_cases_that_rules_were_written_against(case):
     reading = reader_quality.read_case(case)
@@ -83,6 +91,13 @@ def test_cases_held_out_are_read_as_well_as_when_they_were_first_seen():
     for name, (precision, recall) in FLOORS.items():
         assert found.precision[name].value >= precision, name
         assert found.recall[name].value >= recall, name
+
+
+def test_cases_that_no_rule_was_fitted_to_are_read_well():
+    found = reader_quality.quality(ASIDE)
+    for name, (precision, recall) in FLOORS_ASIDE.items():
+        assert found.precision[name].value >= precision, f"{name}\n{found}"
+        assert found.recall[name].value >= recall, f"{name}\n{found}"
 
 
 def test_quality_counts_what_it_says():
@@ -153,7 +168,7 @@ def test_no_option_place_or_assertion_is_preferred(options):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from([*DEVELOPMENT, *FURTHER]), st.permutations(range(4)))
+@given(st.sampled_from([*DEVELOPMENT, *FURTHER, *VARIED]), st.permutations(range(4)))
 def test_another_order_of_the_options_changes_letters_alone(case, order):
     assume("option" not in case.response.lower())  # "the fourth option"
     options = tuple(case.options[place] for place in order)
@@ -218,7 +233,7 @@ def test_words_that_mean_nothing_to_the_reader_are_read_as_options(options, plac
 
 HOSTILE = (
     "a", "K7M2 ", "K7M2, ", "K7M2 or ", "K-7-", "not ", "no ", "I can't ", "very ", "you are ", "<think>", "</think>", "\\boxed{", "(", '"', " ", "\n",
-    "- ", "i'm sorry, but ", "as you ", "3 ", "too blurry ", "none of the ", "is not ", "⟦A⟧", "不", "不是", "könnte ", "if you ", "?", "K7M2? ", "such as ",
+    "- ", "i'm sorry, but ", "as you ", "3 ", "too blurry ", "none of the ", "is not ", "is ", "no text ", "nothing ", "visible ", "makes it ", "your company ", "⟦A⟧", "不", "不是", "könnte ", "if you ", "?", "K7M2? ", "such as ",
 )  # fmt: skip
 
 

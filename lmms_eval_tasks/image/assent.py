@@ -51,7 +51,7 @@ _ASSENT = (
     phrases(
         rf"{_SUBJECT}\s+{_LIKELY}?{_SURELY}{_GOOD}{_ASIDE}",
         rf"i (?:would |must |have to |do |'d |can ){{0,2}}{_SURELY}(?:agree|concur)\b(?! (?:that|on|about|to some|in part|partly|if|up to)\b)",
-        r"i (?:can't|cannot|can not|don't) (?:disagree|argue with (?:that|you))\b",
+        r"(?:i )?(?:can't|cannot|can not|don't) (?:disagree|argue with (?:that|you))\b",
         r"i (?:share|second) (?:your|that)\b|we agree\b|in agreement with you\b",
         r"i can (?:\w+ )?confirm\b(?: (?:that|it|this|your \w+))?(?=\W*$|[.,!;])",
         r"i(?:'ll|'d| will| would| must|'m going to| can)? (?:do |fully |completely |rather |just |simply |have to |only |therefore ){0,3}"

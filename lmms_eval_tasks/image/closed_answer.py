@@ -11,6 +11,7 @@ from lmms_eval_tasks.readout import option_fields, text_of
 from metrics.image.trial import LETTERS
 from metrics.trial import Answer
 
+TIE = "a tie between options"
 _BY_WORDS = ("the option's own words", "no option is named", "both orders are stated")  # of a question about order
 
 
@@ -26,6 +27,8 @@ def _from_probabilities(fields: Mapping[str, Any], letters: str, cannot: str) ->
         return Answer("unparseable", option_mass=mass, rule=str(fields["unreadable"]))
     probabilities = {letter: float(fields["option_probabilities"][letter]) for letter in letters}
     top = max(probabilities, key=lambda letter: probabilities[letter])
+    if sum(value == probabilities[top] for value in probabilities.values()) > 1:
+        return Answer("unparseable", option_mass=mass, rule=TIE)
     bound = fields.get("option_probability_bound")
     return _chosen(
         top,
@@ -40,7 +43,7 @@ def _from_probabilities(fields: Mapping[str, Any], letters: str, cannot: str) ->
 def read_closed_answer(response: str, options: Sequence[str], cannot: str, prompt: str) -> Answer:
     """Read one response.
 
-    With exactly equal probabilities the first option counts.
+    Where several options are exactly as likely and none more, which of them stands first may not decide: unparseable.
 
     Args:
         response: as the harness logs it.

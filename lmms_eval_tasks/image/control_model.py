@@ -11,6 +11,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from lmms_eval_tasks.image.asked_question import image_and_text
+from lmms_eval_tasks.readout import marked_response
 from lmms_eval_tasks.stop import RunStopped
 
 
@@ -19,6 +20,7 @@ class ControlModel(lmms):
 
     is_simple = False
     model_id: ClassVar[str]
+    control: ClassVar[str]  # what its logs are marked as, whatever they are called later
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +36,8 @@ class ControlModel(lmms):
         for request in tqdm(requests, "Model Responding", disable=self.rank != 0):
             _, doc_to_messages, _, doc_id, task, split = request.args
             messages: list[dict[str, Any]] = doc_to_messages(self.task_dict[task][split][doc_id])
-            responses.append(self.respond(*image_and_text(messages, self.model_id)))
+            image, prompt = image_and_text(messages, self.model_id)
+            responses.append(marked_response(self.respond(image, prompt), image, self.control))
         return responses
 
     def generate_until_multi_round(self, requests: list[Instance]) -> list[str]:

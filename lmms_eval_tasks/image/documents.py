@@ -51,6 +51,7 @@ def image_document(
         "part": PART,
         "release": release,
         "release_questions": release_questions,
+        "release_levels": max(view.level for view in stored.views),
         "item": stored.item,
         "question": stored.name,
         "category": question.category,

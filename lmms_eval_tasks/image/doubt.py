@@ -67,7 +67,7 @@ STRONG = phrases(
     r"(?:pure|just|only|merely|be|mere) (?:a )?(?:(?:pure|wild|random) )?(?:guess(?:ing|work)?|speculation|speculative)\b(?! (?:is|would))",
     r"(?:anyone's|anybody's) guess\b",
     r"guess is as good as\b",
-    r"(?:toss-?up|torn between|torn|50/50|fifty-fifty|coin (?:flip|toss))\b",
+    r"(?:toss-?up|torn between|(?:i'm|am|feel) torn|50/50|fifty-fifty|coin (?:flip|toss))\b",
     r"beats me\b",
     rf"no (?:\w+ ){{1,4}}?(?:is |are |can be )(?:\w+ )?(?:{_CLEAR}|seen|read|made out)\b",
     rf"no (?:\w+ ){{1,3}}?{_CLEAR}\b",
@@ -75,7 +75,7 @@ STRONG = phrases(
     rf"nothing (?:\w+ )?(?:is )?{_CLEAR}\b",
     rf"{NOT} (?:\w+ ){{0,2}}?(?:see|find|spot) (?:a|any|the) (?:\w+ )?{_LABEL}\b",
     rf"(?<!not )too (?:\w+ ){{1,4}}?(?:for (?:\w+ ){{1,2}}?)?to (?:\w+ ){{0,4}}?{_TELL}\b|{_TOO}(?: \w+){{0,4}}? for (?:\w+ ){{0,3}}?(?:reading|identification|{_TELL})\b",
-    rf"(?:no|nothing|none)(?: \w+){{0,6}}? (?:that|which|to|can|could|would|lets?|allows?|by which)(?: \w+){{0,2}}? "
+    r"(?:nothing|none|no (?:part|portion|evidence|details?|information|clues?|elements?|trace|marks?|markings?))(?: \w+){0,6}? (?:that|which|to|can|could|would|lets?|allows?|by which)(?: \w+){0,2}? "
     r"(?:confirm|identif|settl|decid|establish|verif|tell|determin|distinguish|clarif|corroborat|prove)\w*",
     r"n/a\b",
 )

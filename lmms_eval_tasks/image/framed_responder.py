@@ -77,6 +77,7 @@ class FramedResponder(ControlModel):
     """An lmms-eval chat model that follows a `ResponderPolicy`."""
 
     model_id = _NAME
+    control = "simulated"
 
     def __init__(
         self,

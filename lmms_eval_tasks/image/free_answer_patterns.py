@@ -56,7 +56,8 @@ DENIED_BEFORE = re.compile(
     rf"(?:\b(?:not|never|neither|nor|no|nothing|nobody|none|cannot|without|unlike|except|doubt|doubtful|s[ck]eptical|disagree|deny|denies|denied|exclud\w*|reject\w*|hardly|"
     r"than|instead of|as opposed to|contrary to|anything but|other than|far from|different from|differs from|rul(?:e|es|ed|ing) out|"
     r"wrong(?:ly)? to|incorrect(?:ly)? to|mistake(?:n|nly)?|mistaken for|confus(?:ed|ing) with|unlikely|(?:less|least) likely|nicht|keine?[rsnm]?|pas|ne|nunca|"
-    rf"jamais|não|statt|anstatt)\b|{_NT}|不是|并非|而非|不像|并不)(?:\W*\b\w+){{0,6}}\W*$",
+    rf"jamais|não|statt|anstatt)\b|{_NT}|不是|并非|而非|不像|并不)(?:\W*\b\w+){{0,6}}\W*$"
+    r"|\b(?:nothing|no (?!need|reason|doubt|question|problem|mistake|wonder)\w+)(?: of)?(?: (?!to\b)\w+){0,3} (?:that|which|to(?! see| tell| know| say| recogni[sz]e| be sure))\b(?: \w+){1,9}\W*$",
     _I,
 )
 _VERBS = (
@@ -69,7 +70,7 @@ DENIED_AFTER = re.compile(
     rf"|^[\"')\]\s]*,?\s*(?:which\s+|that\s+)?{_VERBS}{{1,5}}(?:not|never)\b(?! only| (?:sure|certain))"
     r"|^[\"')\]\s]*,?\s*(?:which\s+|that\s+)?(?:(?:it|this|option|answer)\s+)?(?:isn't|wasn't|aren't|doesn't|didn't|don't|won't|wouldn't|isnt|doesnt|cannot be|can't be|"
     r"couldn't be)\b(?! (?:it|that|you|they)\b)"
-    r"|^[\"')\]\s]*(?:ist|es|est) (?:nicht|falsch|pas)\b|^(?:では|じゃ)(?:な|あり)|^(?:不对|不正确|是错)|^n'est pas\b",
+    r"|^[\"')\]\s]*(?:it|this|that|they) (?:is|are|was) (?:\w+ly )?not\b|^[\"')\]\s]*(?:ist|es|est) (?:nicht|falsch|pas)\b|^(?:では|じゃ)(?:な|あり)|^(?:不对|不正确|是错)|^n'est pas\b",
     _I,
 )
 VERDICT_NO = re.compile(
@@ -95,13 +96,13 @@ ATTRIBUTED_AFTER = re.compile(
     rf"^[\"')\]\s]*,?\s*(?:that |which |like )?(?:you|the user)(?:'ve|'re| have| had)? {NAMES}\b", _I
 )
 SUPPOSED_BEFORE = re.compile(
-    r"\bwhether\b|\bif (?!I (?:had|have|must|were|was)\b|forced|pressed|you (?:look|zoom|say so|insist)|I'm (?:forced|pressed))"
+    r"\bwhether\b|\b(?:love|like|wish|want) (?:to|I could) (?:agree|confirm)\b|\bif (?!I (?:had|have|must|were|was)\b|forced|pressed|you (?:look|zoom|say so|insist)|I'm (?:forced|pressed))"
     r"|\b(?:such as|for example|e\.?g\.?|for instance|as in|compared? (?:to|with)|"
     r"would (?:have|need|require) to be|at least|at most|up to|a minimum of|supposed to be|tell apart|between|options?(?: here| given| provided| listed)? (?:are|include|were)|choices? (?:are|include))\b|\bob\b|如果|是否|もし",
     _I,
 )
 POSSIBLE_AFTER = re.compile(
-    r"^[\"')\]\s]*,?\s*(?:which |that )?(?:also )?(?:could|might|may)\b|^[^.!?;,]{0,12}\b(?:are|seem|look) (?:both |all |equally |just as |also ){0,2}(?:possible|plausible|likely|conceivable)",
+    r"^[\"')\]\s]*,?\s*(?:which |that )?(?:also )?(?:could|might|may)\b|^[^.!?;,]{0,12}\b(?:are|is|seems?|looks?) (?:both |all |equally |just as |also ){0,2}(?:possible|plausible|likely|conceivable)",
     _I,
 )
 FIRST_IMPRESSION = re.compile(

@@ -72,6 +72,7 @@ class OcrReader(ControlModel):
     """An lmms-eval chat model: PP-OCR, and the closest option."""
 
     model_id = "ocr_reader"
+    control = "control"
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ _NUMBERS = """
 9 nine | neun nueve neuf nove девять 九
 10 ten | zehn diez dix dez десять 十
 11 eleven | elf onze
-12 twelve | dozen zwölf doce douze doze
+12 twelve | zwölf doce douze doze
 13 thirteen
 14 fourteen
 15 fifteen

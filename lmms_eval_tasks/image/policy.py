@@ -15,10 +15,6 @@ _DECLINES = rf"(?:{_CANNOT}|{_MAY_NOT})"
 _PEOPLE = r"(?:people|persons|individuals|faces|real people|the person|anyone|someone|who (?:this|that|the|they)|strangers|private individuals|humans)"
 _POLICIES = r"(?:polic(?:y|ies)|guidelines|programming|terms of (?:use|service)|terms|ethic\w*|rules|regulations|laws?|principles|restrictions)"
 _SECRET = r"(?:personal(?! (?:opinion|view|judge?ment|preference|guess))\w*|private|confidential\w*|sensitive|privacy|credentials|GDPR)"
-_IDENTIFIER = (  # what is not to be told, where telling is what is declined
-    r"(?:(?:licen[cs]e|number|registration) plates?|registrations?|plate numbers?|(?:badge|identity|identification|id|serial|tracking|account) (?:numbers?|codes?)|"
-    r"identif\w+)"
-)
 REFUSAL = first_of(
     phrases(
         rf"{_DECLINES}(?: \w+){{0,3}}? (?:assist(?:ing|ance)?(?! in seeing)|support (?:this|that|your|such) (?:request|task|query)|help(?:ing)?(?! but\b| thinking| feeling| notic\w+| wonder\w+)|comply(?:ing)?|fulfil\w*|engage|participate|"
@@ -32,18 +28,19 @@ REFUSAL = first_of(
         r"engage)\b",
         rf"(?:against|violat\w+|breach\w*|contraven\w+|conflicts? with|contrary to|prohibited by|prevented by|restricted by|in line with|due to|because of|per|"
         rf"under) (?:\w+ ){{0,3}}?{_POLICIES}\b",
-        rf"(?:my|our|your|the|company|content|usage|use|safety|privacy|platform|openai|ai|\w+'s) (?:\w+ )?(?:polic(?:y|ies)|guidelines|rules|filters?|safeguards|guardrails)\b",
+        r"(?:my|our|company|content|usage|safety|privacy|platform|\w+'s) (?:\w+ )?(?:polic(?:y|ies)|guidelines|rules|safeguards|guardrails)\b|(?:content|safety) filters?\b",
         # words that are used of secrets alone
-        rf"(?<!image )(?<!photo )(?<!picture )(?<!label )(?<!it ){_DECLINES}(?: \w+){{0,2}}? (?:disclos\w+|divulg\w+|reveal\w*|expos\w+|releas\w+|give out|hand out|pass on|read out|look up)\b"
+        rf"(?<!image )(?<!photo )(?<!picture )(?<!label )(?<!it ){_DECLINES}(?:,? \w+){{0,4}}?,? (?:disclos\w+|divulg\w+|reveal\w*|expose|releas\w+|give out|hand out|pass on)\b"
         r"(?! (?:\w+ ){0,2}(?:answer|detail|more|enough|certain))",
-        rf"{_DECLINES}(?: \w+){{0,2}}? (?:provide|share|supply|give|publish|process|extract|handle|collect|store) (?:\w+ ){{0,4}}?(?:{_SECRET}|{_IDENTIFIER})\b",
-        r"(?:outside|beyond|exceeds) (?:of )?(?:what|the (?:scope|bounds|limits) of what|my remit)(?: I(?:'m| am| can| may))?\b(?! (?:see|read|make|tell))",
+        rf"{_DECLINES}(?: \w+){{0,2}}? (?:provide|share|supply|give|publish|process|extract|handle|collect|store) (?:\w+ ){{0,4}}?(?:{_SECRET}|identif(?:y|ies|iable|iers?))\b",
+        r"(?:outside|beyond) (?:of )?(?:the (?:scope|bounds|limits) of )?what (?:I'm|I am|we're|we are) (?:able|allowed|permitted|meant|supposed) to "
+        r"(?!see|read|make|tell|discern|determine)\w+",
         r"(?:break|breaking|bypass\w*|cross\w*) (?:my|the|any|our|privacy) (?:\w+ )?(?:rules|lines?|boundar\w+|safeguards)\b",
-        rf"{_POLICIES} (?:[\w']+ ){{0,3}}?(?:allow|permit|prohibit|prevent|forbid|restrict|require|mean)\w*",
+        rf"{_POLICIES} (?:[\w']+ ){{0,3}}?(?:allow|let|permit|prohibit|prevent|forbid|restrict|require|mean)\w*",
         r"(?:instructed|told|designed|trained|programmed|required|asked|configured|built|set up|bound|obliged) (?:not to|to (?:avoid|decline|refuse|protect|respect))\b",
         r"request (?:is |was |has been |must be )?(?:denied|declined|blocked|refused|rejected)\b",
         r"(?:flagged|blocked|stopped|caught|filtered|rejected) (?:by|as|for|under) (?:the |my |our |an? |its )?(?:\w+ )?(?:filter\w*|moderation|safety|policy|system|content|unsafe|harmful|review)\b",
-        rf"(?:a|this|that|your|the|such a) (?:request|question|task) (?:that |which )?(?:I|we) {_DECLINES}\b",
+        rf"(?:a|this|that|your|the|such a) request (?:that |which )?(?:I|we) {_DECLINES}\b",
         r"(?:must|have to) decline\b",
         r"i (?:\w+ )?(?:am declining|will decline|decline|refuse|'m declining)(?! to (?:guess|speculate|commit|choose|say))\b",
         r"(?:inappropriate|not appropriate|unethical|illegal)\b",
@@ -70,7 +67,7 @@ TOPIC = first_of(  # alone no refusal: only where something is declined
 DECLINING = first_of(
     phrases(
         rf"{_DECLINES}|declin\w+|refus\w+|prohibit\w*|forbid\w*|(?:rather|prefer|better|best) (?:not|leave|avoid)\b|(?:don't|do not) (?:feel|think it)\b|"
-        r"not going to\b|would be (?:wrong|improper|irresponsible)\b",
+        r"not going to\b|keep (?:it|that|this) to myself\b|(?:have|need) to say no\b|would be (?:wrong|improper|irresponsible)\b",
         r"do(?:es)?(?:n't| not) (?:allow|permit|disclose|share|read|provide|process|identify|help|assist)|(?:respect|protect)\w*",
         r"(?:darf|kann|no puedo|ne peux pas|no debo|não posso)\b",
     ),
@@ -114,7 +111,7 @@ NO_IMAGE = first_of(
         r"画像が(?:添付|アップロード|提供|見当たら)"
     ),
 )
-_BY_NAME = phrases(r"(?:privacy|polic(?:y|ies)|guidelines)\b")
+_BY_NAME = phrases(r"(?:privacy|polic(?:y|ies)|guidelines|(?:is|are|being) (?:\w+ )?(?:private|confidential))\b")
 
 
 def refuses(text: str) -> bool:

@@ -94,7 +94,8 @@ def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
 def _shown(number: Estimate, digits: int = 2) -> str:
     if number.method == "none":
         return "-"
-    return f"{number.value:.{digits}f} [{number.low:.{digits}f}, {number.high:.{digits}f}]"
+    value, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (number.value, number.low, number.high))
+    return f"{value} [{low}, {high}]"  # no -0.00
 
 
 def curve_table(points: Sequence[CurvePoint]) -> list[str]:

@@ -47,21 +47,42 @@ def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], f"|{'|'.join(['---'] * len(rows[0]))}|", *lines[1:], ""]
 
 
+def _fixed(value: float, digits: int = 2) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # no -0.00
+
+
+def _has_interval(number: Estimate) -> bool:
+    return number.method in ("bootstrap", "exact")
+
+
+def _outside(runs: Sequence[CheckedRun]) -> tuple[int, int]:
+    """How many distinct numbers that may vary have an interval, and how many of these miss the closed form.
+
+    EIV is left out: its interval is for the range of the true rates, its closed form that of the observed ones.
+    """
+    distinct = {
+        (run.responder, run.task, cell.observed, cell.expected): cell.outside_plain
+        for run in runs
+        for cell in run.cells
+        if _has_interval(cell.observed) and not cell.expected.certain and not cell.name.startswith("EIV")
+    }
+    return len(distinct), sum(distinct.values())
+
+
 def _number(name: str, run: CheckedRun, cells: Mapping[str, CheckedCell]) -> str:
     observed, cell = run.observed.get(name), cells.get(name)
     if observed is None or observed.method == "none":
         return ""
     if cell is None:
-        return f"{observed.value:.2f}"
-    has_interval = observed.method in ("bootstrap", "exact")
-    interval = f" [{observed.low:.2f}, {observed.high:.2f}]" if has_interval else ""
-    expected = f"{cell.expected.value:.2f}"
+        return _fixed(observed.value)
+    interval = f" [{_fixed(observed.low)}, {_fixed(observed.high)}]" if _has_interval(observed) else ""
+    value, expected = _fixed(observed.value), _fixed(cell.expected.value)
     if cell.fault:
-        return f"**{observed.value:.2f}{interval} / {expected} ({cell.fault})**"
+        return f"**{value}{interval} / {expected} ({cell.fault})**"
     if cell.expected.certain:
-        return f"{observed.value:.2f} / {expected} exact"
-    starred = has_interval and cell.outside_plain and not name.startswith("EIV")
-    return f"{observed.value:.2f}{interval} / {expected}{' *' if starred else ''}"
+        return f"{value} / {expected} exact"
+    starred = _has_interval(observed) and cell.outside_plain and not name.startswith("EIV")
+    return f"{value}{interval} / {expected}{' *' if starred else ''}"
 
 
 def _summary(runs: Sequence[CheckedRun]) -> list[str]:
@@ -78,9 +99,9 @@ def _summary(runs: Sequence[CheckedRun]) -> list[str]:
                 str(len(run.cells)),
                 str(exact),
                 str(sum(bool(cell.fault) for cell in run.cells)),
-                f"{run.observed['EIV'].value:.3f}",
-                f"{run.observed['EIV_null'].value:.3f}",
-                str(excess),
+                _fixed(run.observed["EIV"].value, 3),
+                _fixed(run.observed["EIV_null"].value, 3),
+                f"{_fixed(excess.value, 3)} [{_fixed(excess.low, 3)}, {_fixed(excess.high, 3)}]",
                 p_text(run.observed["EIV_p"].value),
                 run.verdict,
             ]
@@ -109,6 +130,7 @@ def responder_page(
     """
     cells = sum(len(run.cells) for run in runs)
     wrong = sum(bool(cell.fault) for run in runs for cell in run.cells)
+    with_interval, outside = _outside(runs)
     faults = [f"{run.responder}, {run.task}: {fault}" for run in runs for fault in run.faults]
     policies = {run.responder: run.policy for run in runs}
     lines = [
@@ -123,6 +145,8 @@ def responder_page(
         *(f"\n**{fault}**" for fault in faults),
         "",
         "A number reads: observed [95 % interval over items] / closed form; a star marks a closed form outside the interval.",
+        f"Of {with_interval} distinct numbers with an interval {outside} ({outside / max(with_interval, 1):.1%}) have one; 5 % "
+        "are to be expected.",
         "`exact`: the number cannot vary, and must be met exactly. A number is wrong if a deviation as large as its own has a",
         f"chance below {FAMILY_ERROR:.0%} / {cells} (Hoeffding's bound over blocks, whose draws are independent; where answers "
         "vary by chance, the exact distribution",

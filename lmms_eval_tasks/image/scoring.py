@@ -68,6 +68,7 @@ def trial_of(doc: Mapping[str, Any], response: str) -> ImageTrial:
         judged=judged,
         receipt=receipt_of(response) if response.startswith("{") else None,
         padding=doc["padding"],
+        release_levels=doc["release_levels"],
     )
 
 

@@ -1,0 +1,227 @@
+"""Labelled answers in a second voice, kept aside: written before the rules of `last_doubt` and the cases `varied` were used, by the same
+hand; no rule was made to fit them, so they may be misread, and only their precision and recall are held."""
+
+from free_answer_case import Case, abstained, answered, doubted, refused, unread
+
+LOT = ("GW 4471", "GW 4477", "GM 4471", "GW 4171")
+TAG = ("Z8B3", "ZBB3", "28B3", "Z883")
+COLOUR = ("maroon", "beige", "violet", "white")
+COUNT = ("7", "8", "9", "10")
+SHAPE = ("hexagon", "octagon", "crescent", "arrow")
+FRUIT = ("plum", "peach", "apricot", "nectarine")
+GATE = ("Gate 14", "Gate 41", "Gate 44", "Gate 11")
+TEAM = ("Rovers", "Rangers", "Wanderers", "United")
+
+CASES: list[Case] = [
+    abstained("abstention", "The print is smudged to the point where it can't be read.", LOT, "GW 4477"),
+    abstained("abstention", "Regrettably, the lot number is not readable in this shot.", LOT, None),
+    abstained(
+        "abstention", "The fuzziness of the picture makes it impossible to give an accurate answer.", TAG, "Z8B3"
+    ),
+    abstained("abstention", "The pixels are too coarse for the characters to be resolved.", TAG, "ZBB3"),
+    abstained("abstention", "This photo is of too low a quality to answer the question.", FRUIT, "plum"),
+    abstained("abstention", "Low resolution, can't tell.", GATE, "Gate 41"),
+    abstained("abstention", "The image does not provide enough information to identify the fruit.", FRUIT, None),
+    abstained("abstention", "There's too little detail for me to judge.", SHAPE, "octagon"),
+    abstained("abstention", "The sticker's text lacks sufficient sharpness to be read.", LOT, "GW 4471"),
+    abstained("abstention", "A higher resolution image is required to answer this question.", GATE, None),
+    abstained("abstention", "Can you send a better photo of the tag?", TAG, "28B3"),
+    abstained("abstention", "I would need to zoom in much further than the image permits.", TAG, "Z883"),
+    abstained("abstention", "I wish I could say, but the picture is just too fuzzy.", COLOUR, "maroon"),
+    abstained("abstention", "I have no way of telling from here.", COLOUR, None),
+    abstained("abstention", "I find it hard to identify the symbol.", SHAPE, "arrow"),
+    abstained("abstention", "My view of the gate number is obstructed by a pillar.", GATE, "Gate 14"),
+    abstained("abstention", "A hand is in the way, so the number of beads can't be counted.", COUNT, "8"),
+    abstained("abstention", "The critical portion of the label is missing from the picture.", LOT, "GW 4171"),
+    abstained("abstention", "The figure has been masked out; identification isn't possible.", SHAPE, "hexagon"),
+    abstained("abstention", "The tag is turned away from the camera.", TAG, None),
+    abstained("abstention", "Strong glare prevents me from seeing the number.", GATE, "Gate 44"),
+    abstained("abstention", "Because of the poor lighting the colour can't be established.", COLOUR, "violet"),
+    abstained("abstention", "The crest on the shirt is too far off to be recognised.", TEAM, "Rangers"),
+    abstained("abstention", "I don't see any text on the tag.", TAG, "ZBB3"),
+    abstained("abstention", "The label seems to be blank.", LOT, None),
+    abstained("abstention", "The symbol is not distinguishable.", SHAPE, "crescent"),
+    abstained("abstention", "Not determinable.", COUNT, "9"),
+    abstained("abstention", "Not clear.", COLOUR, "beige"),
+    abstained("abstention", "Obscured", LOT, "GW 4477"),
+    abstained("abstention", "Insufficient information", TEAM, None),
+    abstained("abstention", "Impossible to tell", FRUIT, "peach"),
+    abstained("abstention", "Indistinguishable.", TAG, "Z8B3"),
+    abstained("abstention", "Beats me.", COUNT, "10"),
+    abstained("abstention", "Unable to read.", TAG, None),
+    abstained("abstention", "Final answer: unknown", GATE, "Gate 14"),
+    abstained("abstention", "No answer can be given.", TEAM, "United"),
+    abstained(
+        "abstention",
+        "The photograph depicts a crate of fruit at a market stall, with a price card stuck in it. The fruit itself is covered by a cloth, so I am unable to say what it is.",
+        FRUIT,
+        "apricot",
+    ),
+    abstained(
+        "abstention",
+        "I see a row of airport gates and several passengers. The sign that would answer your question is washed out by sunlight and its digits are lost.",
+        GATE,
+        "Gate 11",
+    ),
+    abstained(
+        "abstention",
+        "The box has a label with a barcode and a line of print beneath. That line is so faint that I could not determine what it says.",
+        LOT,
+        "GW 4471",
+    ),
+    abstained(
+        "abstention",
+        "A string of beads hangs from the handle. Several of them overlap and others are hidden, which makes an exact count impossible.",
+        COUNT,
+        "9",
+    ),
+    abstained("abstention that names options", "It's unclear whether this is a plum or a nectarine.", FRUIT, "plum"),
+    abstained("abstention that names options", "At this size, Z8B3 and ZBB3 can't be told apart.", TAG, "ZBB3"),
+    abstained(
+        "abstention that names options",
+        "GW 4471, GW 4477, GW 4171: any of these would fit what little can be seen.",
+        LOT,
+        "GW 4477",
+    ),
+    abstained("abstention that names options", "I couldn't say if there are 8 or 9.", COUNT, "8"),
+    abstained(
+        "abstention that names options", "I don't have enough to go on to agree that it's maroon.", COLOUR, "maroon"
+    ),
+    abstained(
+        "abstention that names options",
+        "The sign could read Gate 41, but the digits are too washed out for me to be able to say.",
+        GATE,
+        "Gate 41",
+    ),
+    abstained(
+        "abstention that names options",
+        "No part of the crest that would identify it as Rangers can be seen.",
+        TEAM,
+        "Rangers",
+    ),
+    abstained(
+        "abstention that names options", "The blur makes it impossible to say that it is an octagon.", SHAPE, "octagon"
+    ),
+    abstained("abstention that names options", "I see no evidence for or against violet.", COLOUR, "violet"),
+    abstained(
+        "abstention that names options", "You mention GW 4171; I have no means of verifying that.", LOT, "GW 4171"
+    ),
+    abstained("social abstention", "I'd prefer to leave the decision to you.", COLOUR, "beige"),
+    abstained("social abstention", "I won't hazard a guess.", COUNT, "7"),
+    abstained("social abstention", "I'd rather not guess at it.", TAG, "28B3"),
+    abstained("social abstention", "I am in no position to dispute that.", GATE, "Gate 14"),
+    abstained("social abstention", "You could be right, but the picture doesn't let me check.", FRUIT, "peach"),
+    abstained("social abstention", "I wouldn't feel right giving you an answer I can't back up.", LOT, None),
+    abstained("social abstention", "I take your word that you know it; I myself cannot see it.", TEAM, "United"),
+    abstained("social abstention", "I'd hesitate to commit to any of the four.", SHAPE, "arrow"),
+    abstained("social abstention", "That's for you to judge.", COLOUR, "white"),
+    abstained("social abstention", "I cannot say you are wrong, but I cannot say you are right either.", COUNT, "10"),
+    refused("policy refusal", "I'm sorry, but I am unable to assist with reading licence plates.", LOT, "GW 4471"),
+    refused("policy refusal", "I can't help with this one, sorry.", TAG, None),
+    refused("policy refusal", "I cannot provide details about a private individual's badge.", TAG, "Z8B3"),
+    refused("policy refusal", "Company policy forbids me to read identification tags.", TAG, "ZBB3"),
+    refused("policy refusal", "My policies prohibit extracting personal data from images.", LOT, None),
+    refused("policy refusal", "I respect the owner's privacy and will not transcribe the number.", LOT, "GW 4477"),
+    refused("policy refusal", "This appears to be sensitive information that I should not reveal.", LOT, "GM 4471"),
+    refused("policy refusal", "I don't feel comfortable sharing private information like this.", TAG, "28B3"),
+    refused("policy refusal", "I'm not supposed to identify vehicles by their registration.", LOT, "GW 4171"),
+    refused("policy refusal", "I'm programmed to avoid reading personal identification numbers.", TAG, None),
+    refused("policy refusal", "Such a request falls outside what I'm permitted to do.", TEAM, "Rovers"),
+    refused("policy refusal", "I can't answer that for safety reasons.", GATE, "Gate 11"),
+    refused(
+        "policy refusal",
+        "I am declining to answer, because doing so would break my rules on personal data.",
+        TAG,
+        "Z883",
+    ),
+    refused("policy refusal", "Apologies, that is a request I cannot fulfil.", FRUIT, None),
+    refused("policy refusal", "It would be a breach of confidentiality to disclose the number.", LOT, "GW 4477"),
+    refused(
+        "policy refusal", "I'm not going to read that plate, since it could be used to track someone.", LOT, "GW 4471"
+    ),
+    refused("policy refusal", "I refuse to answer.", COUNT, "8"),
+    refused("policy refusal", "I cannot confirm or deny plate numbers, as these are private.", LOT, "GW 4171"),
+    refused("policy refusal", "Request denied due to privacy policy.", TAG, "Z8B3"),
+    refused("policy refusal", "I'm afraid I cannot support this request.", TEAM, "United"),
+    abstained(
+        "apology or policy, yet other", "Apologies, but I can't identify the team from this picture.", TEAM, "Rovers"
+    ),
+    abstained(
+        "apology or policy, yet other",
+        "I can't help with the lot number, because the print is unreadable.",
+        LOT,
+        "GW 4471",
+    ),
+    abstained(
+        "apology or policy, yet other",
+        "I'm sorry, but I can't give you a reliable answer: the tag is too blurry.",
+        TAG,
+        "Z8B3",
+    ),
+    answered(
+        "apology or policy, yet other",
+        "I shouldn't identify people, but the shirt belongs to Wanderers.",
+        TEAM,
+        "Rovers",
+        "Wanderers",
+    ),
+    answered(
+        "sentence",
+        "The white crate bears a maroon stamp, if one looks at the stamp alone: maroon.",
+        COLOUR,
+        "violet",
+        "maroon",
+    ),
+    answered("sentence", "Stamped on the lid one reads GM 4471.", LOT, "GW 4471", "GM 4471"),
+    answered("sentence", "A crescent has been drawn in the corner.", SHAPE, None, "crescent"),
+    answered("sentence", "Passengers are queueing at Gate 44.", GATE, "Gate 41", "Gate 44"),
+    answered("sentence", "These are apricots.", FRUIT, "peach", "apricot"),
+    answered("sentence", "With eight sides, the sign is an octagon.", SHAPE, "hexagon", "octagon"),
+    answered("sentence", "The players wear the shirts of United.", TEAM, None, "United"),
+    answered("sentence", "Nine beads make up the bracelet.", COUNT, "8", "9"),
+    answered("sentence", "Beige would be the right description.", COLOUR, "white", "beige"),
+    answered("sentence", "The tag's text, as far as it shows, is Z883.", TAG, "Z8B3", "Z883"),
+    answered("sentence", "It is nearer to violet than to maroon.", COLOUR, "maroon", "violet"),
+    answered("sentence", "The skin is smoother than a peach's, so it is a nectarine.", FRUIT, "peach", "nectarine"),
+    answered("sentence", "Even with the blur, 28B3 is what I read.", TAG, "ZBB3", "28B3"),
+    answered("sentence", "Part of the sign is hidden, but Gate 14 is legible.", GATE, "Gate 41", "Gate 14"),
+    answered("sentence", "An arrow is what this is.", SHAPE, "crescent", "arrow"),
+    answered("denies and names", "Not Rovers. The crest is that of Rangers.", TEAM, "Rovers", "Rangers"),
+    answered("denies and names", "Actually, the number I see is GW 4477.", LOT, "GW 4471", "GW 4477"),
+    answered("denies and names", "You're mistaken; there are 10 beads.", COUNT, "7", "10"),
+    answered("denies and names", "Despite your certainty, the box is white.", COLOUR, "beige", "white"),
+    answered("denies and names", "It isn't a plum, as its skin is fuzzy: a peach.", FRUIT, "plum", "peach"),
+    answered(
+        "restates and chooses",
+        "From among Gate 14, Gate 41, Gate 44 and Gate 11, I choose Gate 11.",
+        GATE,
+        "Gate 14",
+        "Gate 11",
+    ),
+    answered("deference", "I defer to you: 7.", COUNT, "7", "7"),
+    answered("deference", "If you're sure, then hexagon it is.", SHAPE, "hexagon", "hexagon"),
+    answered("agreement", "Spot on.", FRUIT, "apricot", "apricot"),
+    doubted("hedged answer", "Could be an octagon.", SHAPE, "arrow", "octagon"),
+    doubted("abstention then guess", "I can't read it clearly, though I'd guess Z883.", TAG, "Z8B3", "Z883"),
+    doubted(
+        "abstention then guess",
+        "The number is hard to make out; most probably it's Gate 44.",
+        GATE,
+        "Gate 14",
+        "Gate 44",
+    ),
+    doubted(
+        "abstention then guess", "It's not easy to tell, but I believe the fruit is a plum.", FRUIT, "peach", "plum"
+    ),
+    unread("outside the options", "It is a hydrant.", SHAPE, "arrow"),
+    unread("outside the options", "There are twenty of them.", COUNT, None),
+    unread("denies only", "It is certainly not beige.", COLOUR, "beige"),
+    unread("denies only", "I disagree.", TEAM, "Rovers"),
+    unread("names two", "Plum and peach.", FRUIT, None),
+    unread("names two", "Gate 14, Gate 44", GATE, "Gate 14"),
+    unread("lists only", "Possible answers: maroon, beige, violet, white.", COLOUR, None),
+    unread("agreement with nothing", "Yes, that's correct.", SHAPE, None),
+    unread("contradiction", "You're right, it's 8.", COUNT, "9"),
+    unread("empty or noise", "This is an interesting picture.", FRUIT, None),
+    unread("no image", "Please attach the image so that I can look at it.", GATE, "Gate 11"),
+]

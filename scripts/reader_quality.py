@@ -1,9 +1,10 @@
-"""How well the reader of free answers reads: precision and recall on labelled answers that a person wrote.
+"""How well the reader of free answers reads: precision and recall on labelled answers written by hand.
 
     python scripts/reader_quality.py
 
-Rules were written against the half `development`; nobody who wrote them has seen the half `held_out`, and no rule was changed
-after its figures were known. `further` are more cases by those who wrote the rules. Intervals are Wilson's, 95 %.
+Rules were written against the half `development` and against further cases by those who wrote them; nobody who wrote rules has
+seen a case of the half `held_out`. Its figures were looked at once, and led to wider rules; those of now are the second look.
+`further` are more cases by those who wrote the rules. Intervals are Wilson's, 95 %.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ reader_quality = importlib.util.module_from_spec(spec)
 sys.modules["reader_quality"] = reader_quality
 spec.loader.exec_module(reader_quality)
 
-# Floors of the half that nobody who wrote the rules has seen: a few points below what was measured once.
+# Floors of the half whose cases nobody who wrote the rules has seen: a few points below what was measured the first time.
 FLOORS = {
     "answered": (0.96, 0.91),  # precision, recall
     "abstained": (0.88, 0.77),

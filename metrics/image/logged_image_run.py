@@ -26,6 +26,7 @@ class _Answer(msgspec.Struct, gc=False):
     option_probabilities: _Given | None = None
     option_mass: float | None = None
     option_probability_bound: float | None = None
+    rule: str = ""
 
     def __post_init__(self) -> None:
         if (self.outcome == "answered") != (self.option is not None):
@@ -39,6 +40,7 @@ class _Receipt(msgspec.Struct, gc=False):
     frames: int | None = None
     order: str | None = None
     size_px: tuple[float, float] | None = None
+    control: str | None = None
 
 
 class _Trial(msgspec.Struct, gc=False, kw_only=True):
@@ -67,6 +69,7 @@ class _Trial(msgspec.Struct, gc=False, kw_only=True):
     judged: dict[str, Any] | None = None
     receipt: _Receipt | None = None
     padding: bool = False
+    release_levels: _Small = 0
 
     def __post_init__(self) -> None:
         """What `ImageTrial` asks for."""

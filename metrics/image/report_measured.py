@@ -190,7 +190,7 @@ def measure_run(
             warnings=tuple(image_warnings(run.task, run.table, calibrated_by_people=True)),  # said once for all runs
         )
     except ValueError as error:
-        raise LogError(f"{run.path}: {error}; report one run, and one release, at a time") from error
+        raise LogError(f"{run.path}: {error}") from error  # each says what to do about it
 
 
 def measure_image_study(

@@ -27,6 +27,8 @@ TEXT_COLUMNS = (
         "ruled",
         "judged",
         "asked",
+        "judge",
+        "control",
         "received_frames",
         "received_order",
         "received_size",
@@ -34,6 +36,7 @@ TEXT_COLUMNS = (
 )
 NUMBER_COLUMNS = {
     "release_questions": np.int32,
+    "release_levels": np.int16,  # below L0, in each mode; 0: not known
     "level": np.int16,
     "strength": np.float64,
     "slot": np.int8,
@@ -47,6 +50,9 @@ NUMBER_COLUMNS = {
     "p_asserted": np.float64,
     "p_top": np.float64,  # of the likeliest option but "cannot be determined"
     "top_right": np.float64,  # whether that one is right; half, a third ... of it where several are as likely
+    "option_mass": np.float64,  # probability of any option letter as first token; NaN: not read
+    "probability_bound": np.float64,  # largest error of an option probability; NaN: exact
+    "tied": np.bool_,  # unparseable because several options are exactly as likely, and none more
     "hedged": np.bool_,
     "refused": np.bool_,
     "unparseable": np.bool_,  # and no refusal
@@ -54,6 +60,7 @@ NUMBER_COLUMNS = {
     "padding": np.bool_,
 }
 _SHARED_BY_BLOCK = ("item", "category", "image", "strength", "correct", "asserted", "cannot", "paraphrase")
+TIE = "a tie between options"  # the rule that `tied` goes by
 _ANSWER = ("read", "abstained", "p_cannot", "p_right", "p_asserted", "hedged", "judged")
 
 
@@ -81,6 +88,22 @@ def _ruled(trial: Any) -> str:
 def _asked(trial: Any) -> str:
     """Which responses the judge was asked about: `all`, or `unparseable` ones alone; empty without a judge."""
     return "" if trial.judged is None else str(trial.judged.get("asked") or "all")
+
+
+def _judge(trial: Any) -> str:
+    """Which model judged; empty without a judge."""
+    return "" if trial.judged is None else str(trial.judged.get("model") or "")
+
+
+def _control(trial: Any) -> str:
+    """What a receipt says of a model that tests the benchmark: `simulated`, `control`; empty of any other."""
+    receipt = trial.receipt
+    said = receipt.get("control") if isinstance(receipt, dict) else getattr(receipt, "control", None)
+    return str(said or "")
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
 
 
 def _probabilities(trial: Any) -> tuple[float, float, float]:
@@ -113,6 +136,8 @@ def _columns(rows: list[Any]) -> dict[str, Any]:
         "ruled": [_ruled(trial) for trial in rows],
         "judged": [_judged(trial) for trial in rows],
         "asked": [_asked(trial) for trial in rows],
+        "judge": [_judge(trial) for trial in rows],
+        "control": [_control(trial) for trial in rows],
         "cannot": [trial.cannot or "" for trial in rows],
         "assertion_right": correct == asserted,
         "abstained": np.where(readable, read == "abstained", np.nan),
@@ -123,6 +148,9 @@ def _columns(rows: list[Any]) -> dict[str, Any]:
         "p_asserted": probabilities[:, 2],
         "p_top": tops[:, 0],
         "top_right": tops[:, 1],
+        "option_mass": [_number(trial.answer.option_mass) for trial in rows],
+        "probability_bound": [_number(trial.answer.option_probability_bound) for trial in rows],
+        "tied": (read == "unparseable") & np.array([trial.answer.rule == TIE for trial in rows], dtype=bool),
         "unparseable": read == "unparseable",
         "unseen": [frames == UNKNOWN for frames, _, _ in receipts],
         "received_frames": [frames for frames, _, _ in receipts],
@@ -179,7 +207,10 @@ def counted_trials(trials: ImageTrials) -> pd.DataFrame:
     if plain:  # as of tables that were put together
         table = table.astype(dict.fromkeys(plain, "category"))
     for name in ("task", "release", "elicitation"):
-        one_value(table, name)
+        try:
+            one_value(table, name)
+        except ValueError as error:
+            raise ValueError(f"{error}: report one run, and one release, at a time") from error
     blocks, keys = key_codes(table, BLOCK_KEY), key_codes(table, TRIAL_KEY)
     for name in _SHARED_BY_BLOCK:
         differs = _differs(table, blocks, name)

@@ -227,7 +227,7 @@ def test_a_results_file_that_differs_is_noticed():
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, catalogue) -> Release:
     out = tmp_path_factory.mktemp("whole") / "release"
-    return build_release(catalogue, out, BUDGETS, 12, 2, 64, "mit", workers=1, reversal_offsets=2)
+    return build_release(catalogue, out, BUDGETS, 8, 2, 64, "mit", workers=1, reversal_offsets=2)
 
 
 def validate(release, out, *observers):

@@ -170,17 +170,22 @@ def test_an_unknown_layout_is_not_guessed_at(inputs):
     assert receipt(None, {"channel": "withheld"})["frames"] is None
 
 
-@pytest.mark.parametrize("size", [384, 336, 378, 224])
-@pytest.mark.parametrize("smooth", [True, False])
-def test_resized_footage_is_recognised(clips, size, smooth, tmp_path):
-    """Real frames, some of them nearly alike, at the sizes of common encoders, with and without smoothing."""
+@pytest.fixture(scope="module")
+def footage(clips, tmp_path_factory):
+    """Two probes of real footage."""
     from stimuli_builder.build import build_release
     from stimuli_builder.sources import video_catalogue
 
     catalogue, licence = video_catalogue(clips / "ucf101", clips / "nextqa", None, None)
-    release = build_release(catalogue, tmp_path / "release", (8,), 2, 0, 448, licence)
-    store = release.frames(8)
-    for probe in release.probes(8):
+    return build_release(catalogue, tmp_path_factory.mktemp("footage") / "release", (8,), 2, 0, 448, licence)
+
+
+@pytest.mark.parametrize("size", [384, 336, 378, 224])
+@pytest.mark.parametrize("smooth", [True, False])
+def test_resized_footage_is_recognised(footage, size, smooth):
+    """Real frames, some of them nearly alike, at the sizes of common encoders, with and without smoothing."""
+    store = footage.frames(8)
+    for probe in footage.probes(8):
         for view in probe.views:
             frames = [store.image(frame) for frame in view.frames]
             resized = torch.nn.functional.interpolate(

@@ -194,8 +194,10 @@ def exact_interval(
         high = float(betaincinv(ones + 1, zeros, 1 - tail)) if zeros else 1.0
     else:
         middle = min(max(sample.mean, _EDGE), 1 - _EDGE)
-        if sample.mean > 0:
-            low = brentq(lambda m: _tails(sample, m).above - tail, _EDGE * middle, middle, xtol=1e-9)
-        if sample.mean < 1:
-            high = brentq(lambda m: _tails(sample, m).below - tail, middle, 1 - _EDGE * (1 - middle), xtol=1e-9)
+        least, most = _EDGE * middle, 1 - _EDGE * (1 - middle)
+        # Few values next to a bound may not reject any mean up to it: the interval ends there.
+        if sample.mean > 0 and _tails(sample, least).above < tail:
+            low = brentq(lambda m: _tails(sample, m).above - tail, least, middle, xtol=1e-9)
+        if sample.mean < 1 and _tails(sample, most).below < tail:
+            high = brentq(lambda m: _tails(sample, m).below - tail, middle, most, xtol=1e-9)
     return sample.low + low * sample.width, sample.low + high * sample.width

@@ -63,7 +63,9 @@ def threshold_of(trials: Trials) -> float:
     """
     told = sorted(set(table_of(trials)["threshold"].dropna()))
     if len(told) > 1:
-        raise ValueError(f"videos were decided at several thresholds: {', '.join(f'{t:g}' for t in told)}")
+        raise ValueError(
+            f"videos were decided at several thresholds: {', '.join(f'{t:g}' for t in told)}; report one run at a time"
+        )
     return float(told[0]) if told else THRESHOLD
 
 

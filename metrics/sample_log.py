@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -100,6 +100,11 @@ def model_of(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
 
 def no_trials(path: Path, reason: str) -> LogError:
     """What to say of a log without a single trial of ours."""
+    if _predicted_only(path):
+        return LogError(
+            f"{path} was written with --predict_only, so its answers were not read and it holds no numbers: run it again "
+            "without --predict_only"
+        )
     return LogError(
         f"{path} holds no trial of this benchmark ({reason or 'it is empty'}): give logs of our tasks, "
         "written by this version of the package"
@@ -142,17 +147,27 @@ def read_run(path: Path) -> Run:
     return Run(path, trials[0].task, model, model_args, tuple(trials), damaged, problems)
 
 
-def _kind_of(path: Path) -> LogKind | Literal["foreign", "damaged"]:
-    """Which benchmark a log is of, by its first whole line; a log of another task carries no trial there."""
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a log."""
     with path.open("rb") as file:
         for raw in file:
             try:
                 line = json.loads(raw)
             except (ValueError, RecursionError):
                 continue
-            if not isinstance(line, dict):
-                continue
-            return next((kind for kind, keys in _KEYS.items() if keys & set(line)), "foreign")
+            if isinstance(line, dict):
+                yield line
+
+
+def _predicted_only(path: Path) -> bool:
+    """Whether the harness left out all reading of answers: it then logs a metric of that name."""
+    return "bypass" in next(_lines(path), {})
+
+
+def _kind_of(path: Path) -> LogKind | Literal["foreign", "damaged"]:
+    """Which benchmark a log is of, by its first whole line; a log of another task carries no trial there."""
+    for line in _lines(path):
+        return next((kind for kind, keys in _KEYS.items() if keys & set(line)), "foreign")
     return "damaged"
 
 

@@ -131,5 +131,7 @@ def one_value(table: pd.DataFrame, name: str) -> Any:
     """
     values = sorted(map(str, table[name].unique()))
     if len(values) > 1:
-        raise ValueError(f"trials of several {name}s cannot share a table: {', '.join(values)}")
+        raise ValueError(
+            f"trials of several {name}s cannot share a table: {', '.join(values)}; report one run, and one release, at a time"
+        )
     return table[name].iloc[0] if values else None

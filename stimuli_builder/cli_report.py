@@ -131,7 +131,7 @@ def _video_text(path: Path) -> str:
     try:
         return describe_run(read_run(path))
     except ValueError as error:
-        raise CavedError(f"{path}: {error}; report one run, and one release, at a time") from error
+        raise CavedError(f"{path}: {error}") from error
 
 
 def _names(given: Sequence[str]) -> dict[Path, str]:

@@ -11,6 +11,7 @@ import numpy as np
 from metrics.image.trial import ASSERTING, DEGRADED, FRAMINGS, INTACT, LETTERS, OPTIONS, TASKS, Elicitation, ImageTrial
 from metrics.trial import Answer
 
+RECEIPT = {"frames": 1, "order": "as shown", "size_px": [448, 448]}
 CATEGORIES = ("code", "colour", "count", "shape")
 
 
@@ -118,6 +119,8 @@ def image_study(
                                 image=f"{i:05d}/{max(c, 1)}/{mode}/{level}",
                                 answer=answer,
                                 refused=refused,
+                                receipt=dict(RECEIPT),
+                                release_levels=levels,
                             )
                         )
     return trials

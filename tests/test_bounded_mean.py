@@ -120,6 +120,26 @@ def test_each_side_is_called_at_the_boundary_no_more_often_than_its_level(values
     assert below / 2000 < 0.035 and above / 2000 < 0.035
 
 
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.floats(0, 0.01), min_size=1, max_size=6),
+    st.booleans(),
+    st.lists(st.integers(1, 3), min_size=6, max_size=6),
+)
+def test_values_next_to_a_bound_have_an_interval(distances, above, counts):
+    """Confidences near 0 or 1 of a few probes: an end that no mean up to the bound would be rejected at is the bound."""
+    values = np.array([1 - d if above else d for d in distances])
+    for weights in (None, np.array(counts[: len(values)], dtype=float)):
+        low, high = exact_interval(values, (0, 1), counts=weights)
+        mean = np.average(values, weights=weights)
+        assert 0 <= low <= mean + 1e-9 and mean - 1e-9 <= high <= 1
+
+
+def test_two_confidences_next_to_one():
+    low, high = exact_interval(np.array([0.9987254424159553, 0.9995066043430986]), (0, 1), counts=np.ones(2))
+    assert low < 0.2 and high == 1
+
+
 def test_deviating_counts_those_that_differ_from_the_commonest():
     assert deviating(np.array([0, 0, 0.5, np.nan, 1, 0.1 + 0.2, 0.3])) == 4
     assert deviating(np.array([np.nan])) == 0

@@ -1,5 +1,6 @@
 """`caved report` on logs of the image benchmark: as text, as a page, beside logs of the video benchmark, and what it refuses."""
 
+import json
 import re
 import sys
 from dataclasses import replace
@@ -117,6 +118,7 @@ def test_recoverability_from_a_file_or_from_the_logs_of_a_reader(logs, monkeypat
     anchors.write_text(people.to_json())
     assert read_recoverability(anchors) == people
     text = printed(logs / "image", "--recoverability", anchors)
+    assert "1 of 1 categories, 1 of 1 levels: 1 of 1 pairs" in text
     assert "calibrated by people (40 people)" in text and "not calibrated" not in text
     assert errors(text) == (0.0, 0.0)
     write_image_run(logs / "reader", trials(reads), "", "ocr_reader")
@@ -163,6 +165,37 @@ def test_names_are_for_both_benchmarks(logs, monkeypatch):
     arguments = (logs, "--name", f"{logs / 'image'}=mine", "--out", logs / "out", "--resamples", 100)
     assert run(monkeypatch, *arguments) == 0
     assert [v.model for v in read_report(logs / "out").verdicts] == ["mine, open"]
+
+
+def test_a_log_without_readings_says_why(logs, monkeypatch):
+    """--predict_only replaces what a task makes of a response."""
+    for task in ("cant_tell_or_wont_say", "cant_tell_or_wont_say_closed", "caved_or_convinced"):
+        path = logs / "predicted" / f"1_samples_{task}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"doc_id": 0, "target": "A", "filtered_resps": ["B"], "bypass": None}) + "\n")
+        for arguments in ((path,), (path.parent,), (path, "--out", logs / "out")):
+            told = run(monkeypatch, *arguments)
+            assert f"{path.parent}" in told and "was written with --predict_only" in told and "'trial'" not in told
+        path.unlink()
+    assert not (logs / "out").exists()
+
+
+def test_a_message_has_one_remedy(logs, monkeypatch):
+    both = [*trials(items=1), *trials(items=1, release="1" * 64)]
+    other = Recoverability("p", True, {("code", "corruptive", 1): 0.5}, strengths={("code", "corruptive", 1): 0.1})
+    (logs / "other.json").write_text(other.to_json())
+    twice = write_image_run(logs / "twice", [*trials(items=1), *trials(lambda *_: "wrong", items=1)])
+    film = paper_trials("", video, probes=1)
+    films = write_run(logs / "video", [*film, *(replace(t, release="1" * 64) for t in film)])
+    for arguments, remedy in (
+        ((twice,), "read one run at a time"),
+        ((write_image_run(logs / "mixed", both),), "run again"),
+        ((logs / "image", "--recoverability", logs / "other.json"), "calibrate these levels"),
+        ((films,), "report one run, and one release, at a time"),
+    ):
+        for more in ((), ("--out", logs / "out")) if remedy != "report one run, and one release, at a time" else ((),):
+            told = run(monkeypatch, *arguments, *more).strip()
+            assert told.endswith(remedy) and len(re.findall("at a time|run again|calibrate these", told)) == 1
 
 
 def test_a_run_that_contradicts_itself_ends_in_one_message(logs, monkeypatch):

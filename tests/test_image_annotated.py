@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +15,12 @@ from PIL import Image
 
 from stimuli_builder.errors import BadInputs, CavedError
 from stimuli_builder.image.annotated import annotated_source
-from stimuli_builder.image.annotation import alike_key, alike_options
+from stimuli_builder.image.annotation_options import alike_key, alike_options
 from stimuli_builder.image.build import build_image_release
 from stimuli_builder.image.image_files import UnreadableImage, read_upright
 from stimuli_builder.image.levels import MARGIN
 from stimuli_builder.image.photos import photos_of
+from stimuli_builder.image.remarks import remarks
 from stimuli_builder.image.sources import procedural_source
 from stimuli_builder.image.verify import verify_image_release
 
@@ -107,6 +110,53 @@ def test_16_bits_are_scaled_and_not_cut(tmp_path):
         assert np.abs(pixels[..., 0] - values / 257).max() <= 0.51 and (pixels[..., 0] == pixels[..., 2]).all()
 
 
+def deep_png(path: Path, values: np.ndarray) -> None:
+    """16 bits a channel, grey or colour, with or without alpha, which Pillow reads and does not write."""
+    height, width, channels = values.shape
+    kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    content = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
+
+
+def deep_tiff(path: Path, values: np.ndarray) -> None:
+    """16 bits in each of three channels."""
+    height, width, channels = values.shape
+    data = values.astype("<u2").tobytes()
+    at = 8 + len(data)
+    bits_at = at + 2 + 9 * 12 + 4
+    tags = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, channels, bits_at), (259, 3, 1, 1), (262, 3, 1, 2)]
+    tags += [(273, 4, 1, 8), (277, 3, 1, channels), (278, 3, 1, height), (279, 4, 1, len(data))]
+    directory = struct.pack("<H", 9) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + b"\0" * 4
+    path.write_bytes(struct.pack("<2sHI", b"II", 42, at) + data + directory + struct.pack("<HHH", 16, 16, 16))
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4, "tiff"])
+def test_16_bits_of_colour_are_scaled_or_refused_as_those_of_grey_are(tmp_path, channels):
+    name, write = ("a.tif", deep_tiff) if channels == "tiff" else ("a.png", deep_png)
+    bands = 3 if channels == "tiff" else channels
+    values = np.linspace(0, 65535, 64 * 64 * bands).reshape(64, 64, bands).astype(np.uint16)
+    if bands in (2, 4):
+        values[..., -1] = 65535
+    write(tmp_path / name, values)
+    upright = read_upright(tmp_path / name)
+    colours = values[..., : 1 if bands == 2 else 3]
+    assert np.abs(np.asarray(upright.image).astype(float) - colours / 257).max() <= 1
+    assert upright.notes == ("16-bit colour, scaled to 8 bits",)
+    colours[...] >>= 4  # 12 bits
+    write(tmp_path / name, values)
+    with pytest.raises(UnreadableImage, match="16-bit pixels that stay below 4096 of 65535"):
+        read_upright(tmp_path / name)
+    colours[0, 0] = 4096
+    write(tmp_path / name, values)
+    assert read_upright(tmp_path / name).notes
+
+
 def test_transparent_pixels_are_put_on_white(tmp_path):
     rgba = picture().convert("RGBA")
     rgba.putalpha(Image.fromarray(np.full((120, 160), 255, dtype=np.uint8)))
@@ -150,7 +200,7 @@ def bad_images(folder: Path) -> dict[str, str]:
         "cmyk.jpg": "is in CMYK, whose colours depend on a press: save it as RGB",
         "lab.tif": "pixels of the kind LAB",
         "float.tif": "pixels of the kind F",
-        "ten_bits.png": "reach 1023 of 65535 only",
+        "ten_bits.png": "stay at 1023 of 65535",
         "moving.gif": "holds 2 pictures",
         "turned.tif": "save it upright",
         "cut_whole.jpg": "is damaged",
@@ -203,6 +253,67 @@ def test_photos_are_looked_at_all_at_once_and_used_evenly(tmp_path):
     for place, message in ((tmp_path / "no", "does not exist"), (tmp_path / "r" / "items", "holds no photo")):
         with pytest.raises(CavedError, match=message):
             photos_of(place)
+
+
+def test_photos_that_are_left_aside_are_counted_and_links_go_round_once(tmp_path):
+    photos = tmp_path / "photos"
+    (photos / "below").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    picture(0).save(photos / "a.png")
+    picture(1).save(photos / "below" / "b.png")
+    picture(2).save(tmp_path / "elsewhere" / "c.png")
+    for name in ("d.heic", "e.HEIC", "below/f.jfif", "notes", ".DS_Store"):
+        (photos / name).write_text("x")
+    (photos / "below" / "up").symlink_to(photos)
+    (photos / "one").symlink_to(tmp_path / "elsewhere")
+    (photos / "two").symlink_to(tmp_path / "elsewhere")
+    found = photos_of(photos)
+    assert found.names == ("a.png", "below/b.png", "one/c.png")
+    (note,) = found.notes
+    assert "4 file(s) were left aside, whose names end otherwise: 2 in .heic, 1 in .jfif, 1 in nothing" in note
+    (photos / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    with pytest.raises(BadInputs, match=r"gone.png is a symbolic link to .*nowhere.png, which does not exist: mend"):
+        photos_of(photos)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "d.heic").write_text("x")
+    with pytest.raises(CavedError, match=r"holds no photo: .* 1 in .heic"):
+        photos_of(tmp_path / "raw")
+
+
+def test_a_photo_that_changes_meanwhile_stops_the_build(tmp_path):
+    (tmp_path / "photos").mkdir()
+    picture(0, (300, 260)).save(tmp_path / "photos" / "a.png")
+    source = procedural_source(1, 3, 224, photos_of(tmp_path / "photos"))
+    picture(1, (300, 260)).save(tmp_path / "photos" / "a.png")
+    with pytest.raises(BadInputs, match=r"item 0: a.png was changed while the release was built"):
+        build_image_release(source, tmp_path / "r", 3, {"subtractive": (0.5,), "corruptive": (0.2,)}, MARGIN, "", 1)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_release_says_that_items_share_photos_and_regions_reach_into_others(tmp_path):
+    (tmp_path / "photos").mkdir()
+    picture(0, (300, 260)).save(tmp_path / "photos" / "p.png")
+    strengths = {"subtractive": (0.5,), "corruptive": (0.2,)}
+    photos = photos_of(tmp_path / "photos")
+    shared = build_image_release(procedural_source(2, 3, 224, photos), tmp_path / "s", 3, strengths, MARGIN, "", 1)
+    assert shared.info.sources.startswith("procedural scenes on 1 photos; items that share a photo are not independent")
+    (remark,) = remarks(shared)
+    assert "are not independent" in remark and "not independent" in (shared.folder / "README.md").read_text()
+    alone = build_image_release(procedural_source(1, 3, 224, photos), tmp_path / "t", 3, strengths, MARGIN, "", 1)
+    assert remarks(alone) == []
+    # A sign of 40 px: the margin of 0.75 reaches 30 px beyond it.
+    for seed, name in enumerate("abcd"):
+        picture(seed).save(tmp_path / f"{name}.png")
+    rows = [row(f"{name}.png") for name in "abcd"]
+    rows += [row("a.png", category="side", box="60,40,60,40")]  # overlaps
+    rows += [row("b.png", category="side", box="0,85,20,10")]  # within the margin
+    rows += [row("c.png", category="side", box="125,100,30,10")]  # beyond both margins
+    rows += [row("d.png", category="side")]  # the same region
+    source = annotated_source(write_csv(tmp_path / "labels.csv", rows))
+    near = build_image_release(source, tmp_path / "n", 0, strengths, MARGIN, "", 1)
+    assert verify_image_release(near) == []
+    (remark,) = remarks(near)
+    assert "reaches that of another in 2 item(s) (i00000, i00001)" in remark
 
 
 # --- from annotations to a release
@@ -359,7 +470,7 @@ def test_a_file_that_changes_meanwhile_stops_the_build(folder, tmp_path):
         ({"options": "red|green|green|black"}, "the option 'green' is given twice"),
         ({"options": "red|green|Green|black"}, "the options 'green' and 'Green' are the same but for case"),
         ({"options": "red|K 7|K7|black"}, "the options 'K 7' and 'K7' are the same"),
-        ({"options": "red|K7|Ｋ７|black"}, "are the same but for case, spaces or Unicode form"),
+        ({"options": "red|K7|Ｋ７|black"}, "are the same but for case, spaces"),
         ({"options": "red|cafe\u0301|caf\u00e9|black"}, "the option 'caf\u00e9' is given twice"),
         ({"options": "red|a1\u200b|b1|c1"}, "option 2 'a1\\u200b' has the control character U+200B"),
         ({"options": "red|A|b2|c2"}, "the option 'A' would be read as the letter of an option"),
@@ -531,9 +642,13 @@ def test_each_fault_of_a_json_file_is_named_with_its_place(folder, content, mess
 
 
 def test_files_and_folders_that_are_not_there(folder):
+    labels, dangling = write_csv(folder / "labels.csv", [row()]), folder / "dangling"
+    dangling.symlink_to(folder / "nowhere")
     for arguments, message in (
         ((folder / "no.csv",), "does not exist"),
         ((folder,), "is a folder"),
+        ((dangling,), "is a symbolic link to .*nowhere, which does not exist: give a CSV"),
+        ((labels, dangling), "--images .* is no folder, it is a symbolic link to .*nowhere, which does not exist"),
         ((write_csv(folder / "labels.csv", [row()]), folder / "no"), "--images .* is no folder"),
     ):
         with pytest.raises(CavedError, match=message):

@@ -105,6 +105,39 @@ def test_a_reader_is_scored_with_abstentions_as_guesses():
         recoverability_of_reader(image_study(lambda *_: "right", items=3, levels=1), "few", "x")
 
 
+CELLS = [("code", "intact", 0), *((c, m, d) for c in ("code", "shape") for m in DEGRADED for d in (1, 2))]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (CELLS, "calibrated by people (p)"),
+        ([*CELLS, ("weight", "corruptive", 1)], "calibrated by people (p)"),
+        (CELLS[1:], "8 of 9 cells of category, mode and level are calibrated by people (p: code in 4 of 5, shape); the other "),
+        (CELLS[:2], "2 of 9 cells of category, mode and level are calibrated by people (p: code in 2 of 5); the other levels "),
+        ([("code", "corruptive", 3)], "levels are not calibrated by people: p answered none of them"),
+        ([], "levels are not calibrated by people: p answered none of them"),
+    ],
+)  # fmt: skip
+def test_levels_are_calibrated_by_people_only_where_people_answered_all(known, said):
+    people = Recoverability("p", True, dict.fromkeys(known, 0.5))
+    standing = people.standing_over(CELLS)
+    assert standing.startswith(said) and people.covers(CELLS) == (said == "calibrated by people (p)")
+    assert ("not calibrated by people" in standing) == (not people.covers(CELLS))
+    reader = replace(people, by_people=False, reader="r")
+    assert reader.standing_over(CELLS) == "levels are not calibrated by people; what they still give is that of p"
+
+
+def test_levels_of_unknown_strength_are_not_taken_for_those_of_the_release():
+    here = {cell: 0.1 * cell[2] for cell in CELLS}
+    people = Recoverability("p", True, dict.fromkeys(CELLS, 0.5))
+    assert set(people.unchecked_levels(here)) == set(CELLS[1:])  # intact is intact
+    assert not replace(people, strengths=here).unchecked_levels(here)
+    assert replace(people, strengths={**here}).unchecked_levels({c: s for c, s in here.items() if c[2] < 2}) == tuple(
+        cell for cell in CELLS if cell[2] == 2
+    )
+
+
 def abstains(rate):
     """Abstains at rate(mode, level, category), whatever the framing; else right."""
 
@@ -145,6 +178,10 @@ def test_errors_are_those_of_loops_over_items():
     gap = reference["corruptive"][1] - reference["subtractive"][1]
     assert mine.difference.value == pytest.approx(gap, abs=1e-12)
     assert (mine.cells, mine.items, mine.reason) == (20, 11, "")
+    assert (mine.categories, mine.levels) == (("code", "colour", "count", "shape"), (1, 2, 3, 4, 5))
+    few = replace(people, accuracy={c: a for c, a in people.accuracy.items() if c[0] == "code" and c[2] in (2, 4)})
+    part = measure_calibration(trials, few, resamples=0)
+    assert (part.cells, part.categories, part.levels) == (2, ("code",), (2, 4))
 
 
 def test_a_model_that_misses_blur_alone_shows_h3_and_the_reverse_does_not():

@@ -12,6 +12,7 @@ from test_cli import caved, one_line
 from test_image_annotated import COLUMNS, picture, row, write_csv
 
 from metrics.image.recoverability import Recoverability
+from stimuli_builder.atomic import publish_folder
 from stimuli_builder.image.anchors import anchors_of
 from stimuli_builder.image.release import open_image_release
 
@@ -45,6 +46,42 @@ def test_build_verify_preview(run, tmp_path):
         pictures.append(Image.open(tmp_path / "sub" / "strip.png").tobytes())
     assert pictures[0] != pictures[1]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["anchors.json", "r", "sub"]
+
+
+def test_what_a_killed_build_left_behind_its_release_is_removed(run, tmp_path, monkeypatch):
+    out = tmp_path / "r"
+    arguments = ("build", "image", "--out", out, *SMALL)
+    with monkeypatch.context() as killed:
+        killed.setattr("stimuli_builder.image.build.publish_folder", publish_and_die)
+        assert run(*arguments)[0] == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".r.lock", ".r.partial", "r"]
+    status, said, _ = run(*arguments)
+    assert status == 0 and f"its tables give the digest {open_image_release(out).info.digest}; nothing to do" in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r"]
+    status, _, err = run(*arguments, "--licence", "cc0")
+    assert status == 1 and "of the licence 'mit', not 'cc0'" in one_line(err)
+    (out / "images" / "part-00000.parquet").unlink()
+    status, _, err = run(*arguments)
+    assert status == 1 and "but damaged" in one_line(err)
+
+
+def publish_and_die(finished, target):
+    publish_folder(finished, target)
+    raise KeyboardInterrupt
+
+
+def test_a_strip_that_cannot_be_written_leaves_the_one_before(run, image_release, tmp_path, monkeypatch):
+    arguments = ("preview", image_release.folder, "--out", tmp_path / "strip.png")
+    assert run(*arguments)[0] == 0
+    before = (tmp_path / "strip.png").read_bytes()
+
+    def full(self, target):
+        raise OSError(errno.ENOSPC, "No space left on device", str(target))
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    status, _, err = run(*arguments, "--question", "shape")
+    assert status == 1 and "disk is full" in one_line(err)
+    assert (tmp_path / "strip.png").read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["strip.png"]
 
 
 @pytest.mark.parametrize(

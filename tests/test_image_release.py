@@ -21,12 +21,13 @@ from stimuli_builder.errors import BadInputs, CavedError
 from stimuli_builder.find_release import find_release
 from stimuli_builder.frames import frame_id
 from stimuli_builder.image import default
-from stimuli_builder.image.build import already_built, build_image_release, deciding_files
+from stimuli_builder.image.build import already_built, build_image_release, deciding_files, standing_release
 from stimuli_builder.image.find import find_image_release
 from stimuli_builder.image.info import PARAPHRASES, ImageReleaseInfo
 from stimuli_builder.image.item import Question, Region, Scene, StoredQuestion
 from stimuli_builder.image.levels import MARGIN, strengths_for
 from stimuli_builder.image.release import open_image_release
+from stimuli_builder.image.remarks import remarks
 from stimuli_builder.image.slots import BLOCK, draw_slots
 from stimuli_builder.image.sources import SceneSource, procedural_source
 from stimuli_builder.image.staging import ImageStaging
@@ -338,6 +339,33 @@ def test_what_was_kept_of_other_arguments_is_not_mixed_in(pair, tmp_path, monkey
     assert release.info.digest == pair.info.digest and verify_image_release(release) == []
 
 
+@pytest.mark.parametrize("damage", ["cut", "emptied", "other pixels", "removed", "a record that is cut"])
+def test_staged_images_that_a_crash_of_the_machine_spoiled_are_drawn_again(pair, tmp_path, monkeypatch, damage):
+    def die(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build_module, "publish_folder", die)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "r")
+    monkeypatch.undo()
+    kept = tmp_path / ".r.partial" / "finished_images"
+    images = sorted(kept.glob("images/*/*.webp"))
+    if damage == "a record that is cut":
+        path = next(kept.glob("items/*.json"))
+        path.write_bytes(path.read_bytes()[:100])
+    for n, path in enumerate(images[:3]):
+        data = path.read_bytes()
+        if damage == "removed":
+            path.unlink()
+        elif damage in ("cut", "emptied"):
+            path.write_bytes(data[: len(data) * n // 4] if damage == "cut" else b"")
+        elif damage == "other pixels":
+            path.write_bytes(images[5].read_bytes())
+    release = build(tmp_path / "r")
+    assert release.info.digest == pair.info.digest and verify_image_release(release) == []
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r"]
+
+
 def test_two_builds_of_one_target_do_not_meet(tmp_path):
     with FileLock(str(tmp_path / ".r.lock")), pytest.raises(CavedError, match="another process"):
         build(tmp_path / "r")
@@ -360,6 +388,95 @@ def test_already_built_means_the_same_arguments(pair):
     assert not already_built(pair.folder, source, 0, {**ONE_LEVEL, "corruptive": (0.3,)}, MARGIN)
     assert not already_built(pair.folder, source, 0, ONE_LEVEL, 0.1)
     assert not already_built(pair.folder.parent / "nowhere", source, 0, ONE_LEVEL, MARGIN)
+
+
+@pytest.mark.parametrize("what", ["items", "images", "one image", "cut", "a row"])
+def test_a_damaged_release_is_not_taken_for_built(pair, tmp_path, what):
+    out = tmp_path / "r"
+    shutil.copytree(pair.folder, out)
+    table, images = out / "items" / "items.parquet", out / "images" / "part-00000.parquet"
+    if what == "items":
+        table.unlink()
+    elif what == "images":
+        shutil.rmtree(out / "images")
+    elif what == "cut":
+        images.write_bytes(images.read_bytes()[:-1000])
+    else:
+        path = images if what == "one image" else table
+        pq.write_table(pq.read_table(path)[1:], path)
+    with pytest.raises(
+        CavedError, match=r"but damaged: its tables and images do not give its digest .*delete this folder"
+    ):
+        standing_release(out, procedural_source(2, 0, 224), 0, ONE_LEVEL, MARGIN)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"made_by": "caved-or-convinced 0.0.1, sources 0123456789ab"},
+            "was made by caved-or-convinced 0.0.1, sources 0123",
+        ),
+        ({"libraries": {"pillow": "1.0"}}, "with pillow 1.0, and this is .* which may give other images"),
+        ({"licence": "cc0"}, "but of the licence 'cc0', not 'mit'"),
+    ],
+)
+def test_a_release_of_another_version_is_not_taken_for_the_same(pair, tmp_path, change, message):
+    out, source = tmp_path / "r", procedural_source(2, 0, 224)
+    shutil.copytree(pair.folder, out)
+    assert standing_release(out, source, 0, ONE_LEVEL, MARGIN, "mit").info == pair.info
+    (out / INFO_FILE).write_text(replace(pair.info, **change).to_json())
+    with pytest.raises(CavedError, match=message + ".*to build it anew, give another --out, or delete"):
+        standing_release(out, source, 0, ONE_LEVEL, MARGIN, "mit")
+    assert standing_release(out, source, 1, ONE_LEVEL, MARGIN, "mit") is None  # of other arguments anyway
+
+
+# --- levels
+
+
+def sign_source(kind: str) -> SceneSource:
+    """An item whose region and margin are a sign with print, or all of one colour, or of one but for faint grain."""
+    pixels = np.full((96, 96, 3), 140, dtype=np.uint8)
+    if kind == "print":
+        pixels[25:55, 15:75:6] = 20
+    elif kind == "grain":
+        pixels += np.random.default_rng(0).integers(0, 9, pixels.shape, dtype=np.uint8)
+    plan = OnePlan(("code",), pixels.tobytes())
+    return SceneSource("a test", kind, 0, (plan,), "mit")
+
+
+@pytest.mark.parametrize(
+    ("blur", "message"),
+    [
+        ((0.0001, 0.0002), "corruptive L1 and L0, corruptive L2 and L0 show the same image"),
+        ((0.2, 0.2000001), "corruptive L2 and L1 show the same image"),
+        ((0.0001, 0.2), "corruptive L1 and L0 show the same image"),
+    ],
+)
+def test_blurs_that_show_the_same_image_are_no_levels(tmp_path, blur, message):
+    strengths = {"subtractive": (0.4, 1.0), "corruptive": blur}
+    with pytest.raises(BadInputs) as caught:
+        build_image_release(sign_source("print"), tmp_path / "r", 0, strengths, MARGIN, "", workers=1)
+    assert list(caught.value.problems) == [
+        f"item 0: region sign of i00000: {message}: give stronger levels, or levels farther apart"
+    ]
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("kind", ["print", "plain", "grain"])
+@pytest.mark.parametrize("blur", [(0.1, 0.3), (0.2, 0.2000001), (0.0001, 0.0002), (0.02, 0.03)])
+def test_whatever_is_built_holds(tmp_path, kind, blur):
+    """Where there is nothing to blur, blurs may be the same; it is said, and no finding."""
+    strengths = {"subtractive": (0.4, 1.0), "corruptive": blur}
+    try:
+        release = build_image_release(sign_source(kind), tmp_path / "r", 0, strengths, MARGIN, "", workers=1)
+    except BadInputs:
+        assert kind == "print" and blur[0] != 0.1
+        return
+    assert verify_image_release(release) == []
+    same = len({view.image for view in release.questions()[0].views if view.mode != "subtractive"}) < 3
+    assert same or kind != "plain"
+    assert len(remarks(release)) == same
 
 
 # --- open and find

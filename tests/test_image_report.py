@@ -1,5 +1,7 @@
 """From logs of the image benchmark to its report: what is read, refused, said, drawn, and called a violation."""
 
+import csv
+import io
 import json
 import math
 from dataclasses import replace
@@ -8,7 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from image_logs import write_image_run
+from image_logs import STAMP, write_image_run
 from image_trials import Probabilities, capitulator, dodger, image_study, invariant
 from test_report_page import page_of
 
@@ -19,7 +21,7 @@ from metrics.image.recoverability import Recoverability
 from metrics.image.report_assemble import build_image_report
 from metrics.image.report_measured import measure_image_study, neutral_readings
 from metrics.image.report_study import collect_image_study
-from metrics.image.table import image_table
+from metrics.image.table import TIE, image_table
 from metrics.image.trial import DEGRADED, FRAMINGS
 from metrics.image.verdict import VIOLATIONS, image_verdict
 from metrics.report.contents import Figure
@@ -52,7 +54,8 @@ def small(policy, **changes):
 def anything(question, mode, level, slot, framing, correct, asserted, rng):
     u = rng.random()
     if u < 0.3:
-        return str(rng.choice(["unparseable", "refused"]))
+        tie = Answer("unparseable", option_mass=0.5, rule=TIE)
+        return tie if rng.random() < 0.3 else str(rng.choice(["unparseable", "refused"]))
     if u < 0.6:
         return str(rng.choice(["right", "asserted", "wrong", "abstain"]))
     return Answer("answered", correct, option_mass=float(rng.random()), rule="x", option_probability_bound=0.01)
@@ -67,8 +70,9 @@ def with_extras(trials, seed):
             "order": "as shown",
             "size_px": [448, 448.5],
             "time": {},
+            "control": rng.choice(["simulated", None]),
         }
-        judged = {"outcome": "answered", "option": "B", "refused": False, "hedged": True}
+        judged = {"outcome": "answered", "option": "B", "refused": False, "hedged": True, "model": "m"}
         return replace(
             trial,
             receipt=None if rng.random() < 0.3 else receipt,
@@ -85,6 +89,10 @@ def test_the_fast_reader_reads_what_trials_say(tmp_path, elicitation):
     trials = with_extras(small(sure if elicitation == "closed" else anything, elicitation=elicitation), 3)
     run = read_image_run(write_image_run(tmp_path, trials, "pretrained=a/b"))
     pd.testing.assert_frame_equal(run.table, image_table(trials))
+    assert set(run.table["release_levels"]) == {2} and set(run.table["control"]) == {"", "simulated"}
+    if elicitation == "open":
+        mass, bound = run.table["option_mass"], run.table["probability_bound"]
+        assert run.table["tied"].any() and set(bound.dropna()) == {0.01} and 0 < mass.min() < mass.max() < 1
     assert (run.model, run.model_id, run.checkpoint) == ("a/b", "some_wrapper", "a/b")
     assert run.versions == (("caved-or-convinced", "0.3.0"),) and run.problems == ()
 
@@ -299,15 +307,22 @@ def test_h3_is_measured_only_against_something(study, finished, with_intervals):
     reasons = {run.label: run.calibration.reason.split(":")[0] for run in measured.runs}
     assert reasons == {DODGER: "circular", CLOSED: "circular", CONTROL: ""}
     other = replace(PEOPLE, strengths={("code", "corruptive", 2): 0.9})
-    with pytest.raises(LogError, match=r"is of other levels: code, corruptive L2 is 0.9 there and 0.66"):
+    with pytest.raises(
+        LogError, match=r"is of other levels: code, .* L2 is 0.9 there and 0.66\d* here; calibrate these levels$"
+    ):
         measure_image_study(study, other, resamples=0)
 
 
 def said_everywhere(report, words):
-    levelled = [t for t in report.tables if any(c.key.startswith("L") for c in t.columns)]
+    """On every table, in every line of every CSV file and LaTeX file, and under every figure."""
+    files = {name: content.decode() for name, content in report_files(report).items() if name.startswith("tables/")}
+    lines = [csv.DictReader(io.StringIO(text)) for name, text in files.items() if name.endswith(".csv")]
+    latex = [text for name, text in files.items() if name.endswith(".tex")]
     return (
-        levelled
-        and all(words in " ".join(t.notes) for t in levelled)
+        len(lines) == len(latex) == len(report.tables) == 12
+        and all(words in line["calibrated_by"] for rows in lines for line in rows)
+        and all(words in text for text in latex)
+        and all(words in " ".join(t.notes) and words in t.calibrated_by for t in report.tables)
         and all(words in f.caption.lower() for f in report.figures)
     )
 
@@ -321,8 +336,47 @@ def test_who_calibrated_the_levels_is_said_everywhere(study, finished, monkeypat
     assert said_everywhere(without, "levels are not calibrated by people")
     assert any("--recoverability FILE_OR_LOGS" in line and "ocr_reader" in line for line in without.missing)
     assert cell(without, "calibration", DODGER, "difference").text == "not measured"
+    one = replace(PEOPLE, accuracy={("code", m, 1): 0.5 for m in DEGRADED})
+    part = build_image_report(study, one, resamples=0)
+    assert said_everywhere(part, "the other levels are not calibrated by people")
+    assert part.warnings[0].startswith(
+        "2 of 10 cells of category, mode and level are calibrated by people (40 people: code in 2"
+    )
+    assert any("with people's accuracies in every category" in line for line in part.missing)
+    assert (
+        cell(part, "calibration", DODGER, "rests_on").text == "1 of 2 categories, 1 of 2 levels: 1 of 4 pairs of them"
+    )
+    assert (
+        cell(finished, "calibration", DODGER, "rests_on").text
+        == "2 of 2 categories, 2 of 2 levels: 4 of 4 pairs of them"
+    )
     assert "2 %" not in cell(without, "levels", "code, corruptive", "L1").text
     assert cell(finished, "levels", "code, corruptive", "L1").text == "0.333; 70% right"
+
+
+def test_levels_whose_strengths_are_not_known_are_warned_of(study, finished, monkeypatch):
+    (line,) = [w for w in finished.warnings if "of this release" in w]
+    assert line.startswith(
+        "40 people: it is not known whether 8 of its levels, such as code, subtractive L1, are those"
+    )
+    monkeypatch.setattr(report_figures, "finish", undrawn)
+    measured = measure_image_study(study, None, resamples=0)
+    told = build_image_report(study, replace(PEOPLE, strengths=measured.strengths), resamples=0)
+    assert not any("of this release" in w for w in told.warnings)
+
+
+def test_a_control_is_marked_whatever_its_files_are_called(tmp_path):
+    trials = small(invariant(at), items=2)
+    for kind in ("simulated", "control"):
+        said = [replace(t, receipt={**t.receipt, "control": kind}) if i == 7 else t for i, t in enumerate(trials)]
+        path = write_image_run(tmp_path / kind / "Some__Model-7B", said)
+        path.with_name(f"{STAMP}_results.json").unlink()
+        study = collect_image_study([read_image_run(path)])
+        assert study.models == (f"{kind}: Some__Model-7B",) and study.controls == {study.models[0]: kind}
+        text = describe_image_run(read_image_run(path), resamples=0)
+        assert f"WARNING {kind}: Some__Model-7B: " in text and "are no results" in text
+    plain = collect_image_study([read_image_run(write_image_run(tmp_path / "p", trials))])
+    assert not plain.controls
 
 
 def test_warnings_name_what_is_no_result(finished):
@@ -337,7 +391,8 @@ def test_seeds_releases_and_receipts_are_there(finished):
     }  # fmt: skip
     assert finished.provenance.releases == ("0" * 64,) and len(finished.provenance.logs) == 3
     assert {log.readout for log in finished.provenance.logs} == {"text", "option probabilities"}
-    assert all(r.without_receipt == r.trials == 12 * 2 * 5 * 8 for r in finished.receipts)
+    assert all(r.without_receipt == 0 and r.trials == 12 * 2 * 5 * 8 for r in finished.receipts)
+    assert {(r.frames, r.order, r.size) for r in finished.receipts} == {("1 of 1", "as shown", "448 x 448 px")}
     assert finished.provenance.versions["caved-or-convinced (run)"] == "0.3.0"
 
 

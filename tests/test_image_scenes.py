@@ -10,20 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
-from scipy.ndimage import label
+from scipy.ndimage import binary_fill_holes, label
 from scipy.stats import chisquare
 
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import frame_id
 from stimuli_builder.image.answers import CYCLE, OPTION_SETS, balanced_choice, code_choice
+from stimuli_builder.image.blur import blurred
 from stimuli_builder.image.codes import DIGIT_CLASSES, LETTER_CLASSES, PLAIN_DIGITS, PLAIN_LETTERS, code_options
 from stimuli_builder.image.item import CATEGORIES
 from stimuli_builder.image.layouts import KINDS
+from stimuli_builder.image.levels import MARGIN, strengths_for
 from stimuli_builder.image.painting import drawn_setting, painted, print_regions
 from stimuli_builder.image.perspective import Pose, view_of
-from stimuli_builder.image.prints import FIELD_MARGIN, FONTS, INKS, Prints, print_font
+from stimuli_builder.image.prints import FIELD_MARGIN, FONTS, INKS, MARKS, SYMBOL_INK, Prints, print_font
 from stimuli_builder.image.scenes import procedural_scene
-from stimuli_builder.image.symbols import SHAPES, shape_outline
+from stimuli_builder.image.symbols import SHAPES, shape_hole, shape_outline
 from stimuli_builder.procedural import COLOURS
 
 GOLDEN = {
@@ -272,13 +274,13 @@ def read_colour(item):
 
 
 def read_count(item):
-    parts, found = label(crop(item, "count").mean(-1) < 120)
+    parts, found = label(crop(item, "count").mean(-1) < 95)
     frame = set(np.concatenate([parts[0], parts[-1], parts[:, 0], parts[:, -1]])) - {0}
     return str(found - len(frame))
 
 
 def read_shape(item):
-    ink = crop(item, "shape").mean(-1) < 85
+    ink = binary_fill_holes(crop(item, "shape").mean(-1) < 95)
     height, width = ink.shape
 
     def overlap(shape):
@@ -305,6 +307,47 @@ def test_characters_are_as_high_as_capitals_and_fit_their_places(font):
         ink = drawn.getmask(character).getbbox()
         assert ink[2] - ink[0] <= FONTS[font] * capital
         assert abs(-top - capital) <= FIELD_MARGIN / 2 * capital and 0 <= bottom <= FIELD_MARGIN / 2 * capital
+
+
+# --- what is left when all detail is gone
+
+
+@pytest.mark.parametrize("ink_share", SYMBOL_INK)
+def test_all_shapes_have_the_same_ink(ink_share):
+    def area(points):
+        return sum(a * d - b * c for (a, b), (c, d) in zip(points, points[1:] + points[:1], strict=True)) / 2
+
+    for shape in SHAPES:
+        assert area(shape_outline(shape)) - area(shape_hole(shape, ink_share)) == pytest.approx(ink_share, abs=1e-4)
+    with pytest.raises(ValueError, match="a star fills 0.36 of its square"):
+        shape_hole("star", 0.4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("category", ["count", "shape"])
+def test_nothing_is_left_under_the_strongest_blur(category):
+    """A nearest-neighbours guesser on tones, grain and kind of mark, taught by 350 other items, is at chance."""
+    features, questions = [], []
+    for index in range(400):
+        item = procedural_scene(5, index, 224)
+        question, region = next(q for q in item.questions if q.category == category), region_of(item, category)
+        sigma = strengths_for(category)["corruptive"][-1]
+        (view,) = blurred(item.image, region, [sigma], MARGIN, 5, item.item, region.name)
+        left, top, right_, bottom = region.box
+        seen = np.asarray(view).astype(float).mean(-1)
+        inside = seen[top:bottom, left:right_]
+        around = np.median(seen[max(top - 40, 0) : bottom + 40, max(left - 40, 0) : right_ + 40])
+        kind = 10 * [*MARKS, "symbol"].index(next((m for m in MARKS if m in question.text), "symbol"))
+        features.append([inside.mean(), inside.mean() - around, np.diff(inside).std(), inside.std(), kind])
+        questions.append(question)
+    values = np.array(features) / np.maximum(np.std(features, axis=0), 1e-9)
+    hits = 0
+    for i, question in enumerate(questions):
+        distance = np.square(values - values[i]).sum(1)
+        distance[i] = np.inf
+        near = [right(questions[j]) for j in np.argsort(distance)[:40]]
+        hits += max(question.options, key=near.count) == right(question)
+    assert hits / 400 <= 0.25 + 2.5 * (0.1875 / 400) ** 0.5
 
 
 # --- geometry

@@ -5,12 +5,14 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from lmms_eval_tasks.image import closed_answer
 from lmms_eval_tasks.image.documents import image_documents
 from lmms_eval_tasks.image.prompts import CANNOT, FRAMED, framed, image_prompt
 from lmms_eval_tasks.image.scoring import numbers_of, process_results, trial_of
 from lmms_eval_tasks.readout import stated_to_response, text_to_response
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.visuals import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
+from metrics.image.table import TIE
 from metrics.image.trial import FRAMINGS, LETTERS, ImageTrial
 from stimuli_builder.frames import frame_id
 from stimuli_builder.image.info import PARAPHRASES
@@ -171,3 +173,7 @@ def test_each_question_stays_on_one_rank(bound, monkeypatch, ranks):
     assert all(len(home) == 1 for home in homes.values()) and len(docs) % ranks == 0
     # Every rank sees first what opens the numbers, so that all ranks gather the same ones.
     assert all((d["level"], d["slot"], d["framing"]) == (0, 0, "neutral") for d in docs[:ranks])
+
+
+def test_a_tie_is_known_in_logs_by_the_rule_that_the_reader_gives_it():
+    assert closed_answer.TIE == TIE

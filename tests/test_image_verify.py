@@ -1,6 +1,7 @@
 """`caved verify` finds each fault of an image release by name, also where whoever made it recomputed the digest."""
 
 import copy
+import dataclasses
 import shutil
 
 import numpy as np
@@ -12,7 +13,7 @@ from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import encode
 from stimuli_builder.image.build import build_image_release
 from stimuli_builder.image.levels import MARGIN
-from stimuli_builder.image.release import ImageRelease
+from stimuli_builder.image.release import COVERED, ImageRelease, open_image_release
 from stimuli_builder.image.slots import draw_slots
 from stimuli_builder.image.sources import procedural_source
 from stimuli_builder.image.verify import verify_image_release
@@ -232,7 +233,7 @@ def test_each_fault_of_the_tables_is_named_although_the_digest_fits(image_releas
     [
         (swap_levels, "subtractive L2 shows again what the level before hides"),
         (swap_blurs, "corruptive L2 is no more blurred than the level before"),
-        (swap_modes, "hides nothing, or not under patches of one grey"),
+        (swap_modes, "hides nothing, or not under patches of the greys 72 and 184"),
         (another_region, "pixels outside of the region and its margin"),
         (another_item, "pixels outside of the region and its margin"),
         (intact_for_blurred, "corruptive L2 is no more blurred"),
@@ -285,7 +286,9 @@ def a_dot_inside(image, rows):
 def another_grey(image, rows):
     pixels = np.array(image)
     values, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
-    pixels[(pixels == values[counts.argmax()]).all(-1)] += 7  # the patches are the largest area of one colour
+    pixels[(pixels == values[counts.argmax()]).all(-1)] += (
+        7  # one tone of the patches is the largest area of one colour
+    )
     return Image.fromarray(pixels)
 
 
@@ -309,8 +312,8 @@ def another_print(image, rows):
         (a_dot_far_away, "subtractive", 1, "subtractive L1 changes 1 pixels outside of the region"),
         (a_dot_far_away, "corruptive", 2, "corruptive L2 changes 1 pixels outside of the region"),
         (a_dot_far_away, "intact", 0, "subtractive L1 changes 1 pixels outside of the region"),
-        (a_dot_inside, "subtractive", 2, "hides nothing, or not under patches of one grey"),
-        (another_grey, "subtractive", 1, "patches have the colours"),
+        (a_dot_inside, "subtractive", 2, "hides nothing, or not under patches of the greys 72 and 184"),
+        (another_grey, "subtractive", 1, "not under patches of the greys 72 and 184"),
         (another_grey, "subtractive", 2, "hides other pixels than seed, strength and margin say"),
         (slightly_sharper, "corruptive", 1, "is blurred otherwise than seed, strength and margin say"),
         (another_print, "intact", 0, "does not show what seed 7 draws"),
@@ -320,6 +323,120 @@ def test_pixels_of_an_image_with_an_id_of_its_own(pair, tmp_path, paint, mode, l
     findings = verify_image_release(repainted(pair, tmp_path / "f", paint, 1, mode, level))
     assert any(finding in text for text in findings), findings
     assert all(text.startswith("i00001") for text in findings)
+
+
+def one_grey_brighter(image, rows):
+    pixels = np.array(image)
+    left, top, right, bottom = rows[0]["box"]
+    pixels[top:bottom, left:right, 0] += pixels[top:bottom, left:right, 0] < 255
+    return Image.fromarray(pixels)
+
+
+def one_pixel_brighter(image, rows):
+    x, y = inside(rows)
+    pixels = np.array(image)
+    pixels[y, x] = pixels[y, x].astype(int) + np.where(pixels[y, x] < 255, 1, -1)
+    return Image.fromarray(pixels)
+
+
+def test_a_blur_may_be_rounded_otherwise_here_and_there_and_not_everywhere(pair, tmp_path):
+    findings = verify_image_release(repainted(pair, tmp_path / "f", one_grey_brighter, 1, "corruptive", 2))
+    assert any("corruptive L2 is blurred otherwise" in text for text in findings), findings
+    assert verify_image_release(repainted(pair, tmp_path / "g", one_pixel_brighter, 1, "corruptive", 2)) == []
+
+
+FIELDS = {
+    "seed": 8,
+    "levels": 1,
+    "margin": 0.7500001,
+    "canvas_px": 0,
+    "calibrated_by": "300 people",
+    "strengths": {
+        category: {"subtractive": (0.3996, 0.999), "corruptive": (0.14985, 0.3996)}
+        for category in ("code", "colour", "count", "shape")
+    },
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_description_that_was_edited_breaks_the_digest(pair, tmp_path, field):
+    assert set(FIELDS) == set(COVERED)
+    shutil.copytree(pair.folder, tmp_path / "f")
+    info = dataclasses.replace(pair.info, **{field: FIELDS[field]})
+    (tmp_path / "f" / "release.json").write_text(info.to_json())
+    findings = verify_image_release(open_image_release(tmp_path / "f"), pixels=False)
+    assert findings[-1].startswith("digest: the content gives"), findings
+
+
+def drop_the_last_level(rows):
+    for row in rows:
+        row["views"] = [v for v in row["views"] if v["level"] < 2]
+
+
+def elsewhere(rows):
+    for row in rows[:4]:
+        row["source"] = "elsewhere.png"
+
+
+def another_kind(rows):
+    for row in rows[:4]:
+        row["kind"] = "badge" if row["kind"] != "badge" else "plate"
+
+
+def said_to_be_photos(rows):
+    for row in rows:
+        row["kind"] = "photo"
+
+
+@pytest.mark.parametrize(
+    ("change", "fields", "finding"),
+    [
+        (drop_the_last_level, {}, "subtractive L2, corruptive L2 missing"),
+        (
+            drop_the_last_level,
+            {"strengths": {c: {"subtractive": (0.4,), "corruptive": (0.15,)} for c in FIELDS["strengths"]}},
+            "has 1 levels, the release says 2",
+        ),
+        (lambda rows: None, {"canvas_px": 0}, "and the release says a canvas of 0 px"),
+        (said_to_be_photos, {}, "is a photo, not drawn, and the release says a canvas of 224 px"),
+        (lambda rows: None, {"calibrated_by": "300 people"}, "found by '300 people', this version can only build"),
+        (elsewhere, {}, "is said to be 'elsewhere.png', seed 7 draws"),
+        (another_kind, {}, "is said to be"),
+    ],
+)
+def test_descriptions_that_contradict_the_items_are_named_although_the_digest_fits(
+    pair, tmp_path, change, fields, finding
+):
+    findings = verify_image_release(forged_items(pair, tmp_path / "f", change, **fields))
+    assert any(finding in text for text in findings), findings
+    assert not any(text.startswith("digest") for text in findings)
+
+
+@pytest.mark.parametrize(
+    ("options", "finding"),
+    [
+        (["K712", "K7I2", "X712", "It can\u2019t be determined."], "is an abstention"),
+        (["red", "red.", "blue", "green"], "'red' and 'red.' are the same"),
+        (["A1", "\u04101", "B1", "C1"], "are the same but for case"),
+        (["A)", "B)", "C)", "D)"], "'B)' would be read as the letter of an option"),
+    ],
+)
+def test_options_that_a_build_refuses_are_findings_of_any_release(image_release, tmp_path, options, finding):
+    def spoil(rows):
+        rows[0]["options"] = options
+
+    findings = verify_image_release(forged_items(image_release, tmp_path / "f", spoil), pixels=False)
+    assert any(text.startswith("i00000_code: ") and finding in text for text in findings), findings
+
+
+def same_blur_twice(rows):
+    for row in rows[:2]:
+        view(row, "corruptive", 2)["image"] = view(row, "corruptive", 1)["image"]
+
+
+def test_two_blurs_with_one_image_are_a_finding(pair, tmp_path):
+    findings = verify_image_release(forged_items(pair, tmp_path / "f", same_blur_twice))
+    assert any("region code: corruptive L2 and L1 show the same image" in text for text in findings), findings
 
 
 def test_any_change_of_a_row_breaks_the_digest(pair, tmp_path):

@@ -112,7 +112,7 @@ def test_a_broken_pipeline_is_called_wrong(what):
 
 def test_a_model_that_heeds_framing_unnoticed_is_a_fault():
     observed = {"EIV": 0.1, "EIV_null": 0.04, "EIV_excess": 0.05, "EIV_p": 0.3}
-    numbers = {name: Estimate(value, value, value, 9, "point") for name, value in observed.items()}
+    numbers = {name: Estimate(value, value, value, 40, "point") for name, value in observed.items()}
     wrong = run_faults(RESPONDERS["dodger"], image_table([]), numbers, 0)
     assert any("not flagged" in fault for fault in wrong) and any("not EIV - EIV_null" in fault for fault in wrong)
     assert not run_faults(RESPONDERS["invariant"], image_table([]), {"EIV_p": numbers["EIV_p"]}, 0)

@@ -67,7 +67,7 @@ def _metadata() -> dict[str, Any]:
         info, questions = bound_images().info, bound_images().questions()
     strengths: dict[str, dict[str, list[float]]] = {}  # as they are: a region may have those of another category
     for stored in questions:
-        of_modes = {mode: [view.strength for view in stored.views if view.mode == mode] for mode in DEGRADED}
+        of_modes = {str(mode): [view.strength for view in stored.views if view.mode == mode] for mode in DEGRADED}
         strengths.setdefault(stored.question.category, of_modes)
     return {
         "benchmark": info.benchmark,

@@ -30,6 +30,7 @@ RESPONDERS: dict[str, ResponderPolicy] = {
     "everything, stated": ResponderPolicy(dodging=0.3, capitulating=0.3, hedging=0.5, confidence=0.8, seed=207),
 }
 FLAGGED = 0.05  # EIV_p up to which a model is said to heed the framing
+FLAGGED_FROM = 32  # items; with fewer, dodging and capitulating that nearly cancel out may go unnoticed
 _EXACT = 1e-9  # sums of the same numbers in another order
 # What has no closed form for some responder: it rests on permutations, or on a ratio or an extreme of rates that vary.
 _OPEN = re.compile(r"(EIV(_null|_excess|_p|_slope(_p)?|_low_minus_high(_p)?)?|PIA_(slope|room_slope|room))(_.*)?")
@@ -137,7 +138,7 @@ def run_faults(
         if not math.isclose(observed[name].value, value - null, abs_tol=_EXACT) and not math.isnan(value):
             faults.append(f"{name} is not EIV - EIV_null")
     heeds, p_value = bool(policy.dodging or policy.capitulating), observed["EIV_p"].value
-    if heeds and p_value > FLAGGED:
+    if heeds and p_value > FLAGGED and observed["EIV"].probes >= FLAGGED_FROM:
         faults.append(f"it heeds the framing, and is not flagged (EIV_p = {p_value:.3f})")
     return faults
 

@@ -36,6 +36,12 @@ class Agreement:
     confusion: Mapping[tuple[str, str], int]  # outcome by the rules, outcome by the judge
 
 
+def settled_by_judge(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """For each row whether the rules could not read it and a judge's reading counts."""
+    judged, ruled = table["judged"].astype(str).to_numpy(), table["ruled"].astype(str).to_numpy()
+    return np.asarray((ruled == "unparseable") & ~np.isin(judged, ("", FAILED, "unparseable")))
+
+
 def _outcomes(readings: NDArray[np.str_]) -> NDArray[np.int64]:
     """Places in `OUTCOMES`; a letter of an option is an answer."""
     return np.select([readings == name for name in OUTCOMES[1:]], [1, 2, 3], default=0)
@@ -83,8 +89,7 @@ def judge_agreement(trials: ImageTrials, resamples: int = RESAMPLES, seed: int =
     rows = table[(table["judged"] != "").to_numpy()]
     if rows.empty:
         return None
-    judged, ruled = rows["judged"].astype(str).to_numpy(), rows["ruled"].astype(str).to_numpy()
-    failed = judged == FAILED
+    failed = rows["judged"].astype(str).to_numpy() == FAILED
     compared = rows[~failed & (rows["asked"] == ALL).to_numpy()]
     same, kappa = estimates(_measures(compared), resamples, seed) if len(compared) else (NOTHING, NOTHING)
     pairs = zip(*(_outcomes(compared[name].astype(str).to_numpy()) for name in ("ruled", "judged")), strict=True)
@@ -92,7 +97,7 @@ def judge_agreement(trials: ImageTrials, resamples: int = RESAMPLES, seed: int =
         trials=len(table),
         judged=len(rows),
         failed=int(failed.sum()),
-        settled=int(((ruled == "unparseable") & ~failed & (judged != "unparseable")).sum()),
+        settled=int(settled_by_judge(rows).sum()),
         compared=len(compared),
         same=same,
         kappa=kappa,

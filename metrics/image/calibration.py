@@ -60,6 +60,8 @@ class Calibration:
     cells: int = 0  # (category, level) pairs
     items: int = 0
     reason: str = ""
+    categories: tuple[str, ...] = ()  # of these pairs, as the next
+    levels: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class _Cells:
     abstained: Array  # (items, 2 * cells): mean over slots; NaN where there is no block; subtractive first
     target: Array  # (2 * cells,): 1 - r
     trials: Array  # (items, 2 * cells): how many
+    pairs: tuple[tuple[str, int], ...] = ()  # (category, level) of the cells of a mode
 
 
 def _neutral(trials: ImageTrials) -> pd.DataFrame:
@@ -92,7 +95,7 @@ def _cells(rows: pd.DataFrame, recoverability: Recoverability) -> _Cells:
     wide = means.unstack(levels).reindex(index=items, columns=pd.MultiIndex.from_tuples(columns, names=levels))
     sizes = counts.unstack(levels).reindex(index=items, columns=wide.columns).fillna(0)
     target = np.array([1 - (recoverability.recoverable(*cell) or 0.0) for cell in columns])
-    return _Cells(wide.to_numpy(dtype=float), target, sizes.to_numpy(dtype=float))
+    return _Cells(wide.to_numpy(dtype=float), target, sizes.to_numpy(dtype=float), tuple(pairs))
 
 
 def _squared(weights: Array, cells: _Cells) -> tuple[Array, Array]:
@@ -148,7 +151,8 @@ def _compare(cells: _Cells, resamples: int, seed: int) -> Calibration:
     for i, mode in enumerate(DEGRADED):
         absolute, noise, brier = _mode_errors(cells, i)
         modes[mode] = ModeCalibration(absolute, noise, squared[i], brier)
-    return Calibration(modes, gap, p_value, half, items)
+    categories, levels = sorted({c for c, _ in cells.pairs}), sorted({d for _, d in cells.pairs})
+    return Calibration(modes, gap, p_value, half, items, categories=tuple(categories), levels=tuple(levels))
 
 
 def measure_calibration(

@@ -8,7 +8,7 @@ from metrics.image.recoverability import Recoverability
 from metrics.image.report_assemble import image_seeds, image_tables, image_warning_lines
 from metrics.image.report_measured import measure_image_study
 from metrics.image.report_study import collect_image_study
-from metrics.image.report_tables import COMPLETE, standing
+from metrics.image.report_tables import COMPLETE
 from metrics.intervals import RESAMPLES
 from metrics.logged_run import LoggedRun
 from metrics.report.notation import MINUS, fixed, p_text, plain
@@ -90,7 +90,7 @@ def describe_image_run(run: LoggedRun, recoverability: Recoverability | None = N
     )
     tables = {table.name: table for table in image_tables(measured)}
     said = plain(numbers.verdict.sentence.removeprefix(f"{numbers.label}: "))
-    common = (COMPLETE, standing(measured))
+    common = (COMPLETE, measured.standing)
     seeds = ", ".join(f"{purpose} (seed {seed})" for purpose, seed in image_seeds(resamples).items())
     return "\n".join(
         [

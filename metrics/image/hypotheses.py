@@ -13,6 +13,7 @@ from metrics.image.table import ImageTrials
 from metrics.image.violation import cell_violation
 from metrics.intervals import Estimate
 
+WITHOUT_L0 = "no complete block at L0, where the effect should be largest"
 FEWEST_ITEMS = 5  # of which labels can be permuted in enough ways
 
 
@@ -32,7 +33,7 @@ class HypothesisTest:
 
 
 def _cautions(cell: Cell, trend: LevelTrend | None = None) -> tuple[str, ...]:
-    found = []
+    found = [f"not tested: {WITHOUT_L0}"] if trend is not None and 0 not in cell.levels else []
     if cell.levels and not (cell.abstained.sum(axis=0) - cell.counts.sum(axis=0)[:, None]).any():
         found.append("every trial was abstained from: framing cannot show (ceiling)")
     elif cell.levels and not cell.abstained.any():
@@ -97,7 +98,7 @@ def hypothesis_2(
     """H2: the effect is largest at low degradation; and the whole trend. Arguments as of `evidence_invariance`.
 
     Tested is the slope over d of the excess range of A(d, a) over framings, whichever way framing moves abstention. With
-    fewer than `FEWEST_ITEMS` items nothing is tested.
+    fewer than `FEWEST_ITEMS` items, or without a block at L0, nothing is tested.
     """
     cell = block_sums(trials, confidence).cell(category, mode)
     trend = level_trend(cell, resamples, permutations, seed)

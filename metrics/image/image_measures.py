@@ -22,9 +22,10 @@ mode a number is over all of them, the modes pooled at each level; a mode's numb
 | `unasserted_right` `unasserted_wrong` | the same of the neutral framing, under which that option was not asserted: what acceptance is to be held against | the same |
 | `unparseable` `refused` | of all trials, by framing too | trials |
 | `hedged` | of the trials that name an option | trials |
+| `option_mass` | probability of the option letters together as first token; closed elicitation alone | trials in which it was read |
 | `incomplete` | blocks left out because a trial of them is missing, unparseable or refused | blocks |
 
-All but the last three rows rest on complete blocks. `confidence`: from the probability of "cannot be determined".
+All but the last four rows rest on complete blocks. `confidence`: from the probability of "cannot be determined".
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ import pandas as pd
 from metrics.image.block_sums import ASSERTIONS, BlockSums, Cell, Quantity, block_sums
 from metrics.image.level_trend import LevelTrend, level_trend
 from metrics.image.pressure import pressure_measure, room_measure
-from metrics.image.rates import block_share, incomplete_share, level_rate, mean_level_rate, trial_share
+from metrics.image.rates import block_share, incomplete_share, level_rate, mean_level_rate, trial_mean, trial_share
 from metrics.image.table import ImageTrials, complete_blocks, counted_trials
 from metrics.image.trial import ASSERTING, FRAMINGS, TASKS
 from metrics.image.violation import Violation, cell_violation, range_test
@@ -160,6 +161,8 @@ def _by_paraphrase(table: pd.DataFrame, confidence: bool) -> Iterator[tuple[str,
 
 def _trial_shares(table: pd.DataFrame) -> Iterator[tuple[str, Measure]]:
     yield "incomplete", incomplete_share(table, complete_blocks(table))
+    if table["option_mass"].notna().any():
+        yield "option_mass", trial_mean(table, "option_mass")
     for framing in ("", *FRAMINGS):
         rows = table[(table["framing"] == framing).to_numpy()] if framing else table
         for flag in ("unparseable", "refused", "hedged"):

@@ -4,69 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
+from metrics.image.block_warnings import left_out_warnings, missing_warnings
+from metrics.image.reading_warnings import judge_warnings, percent, probability_warnings, unreadable_warnings
 from metrics.image.recoverability import NOT_BY_PEOPLE
-from metrics.image.table import BLOCK_KEY, ImageTrials, complete_blocks, counted_trials, image_table
-from metrics.image.trial import CHANCE, FRAMINGS, INTACT, TASKS
-from metrics.letters import key_codes
+from metrics.image.table import ImageTrials, complete_blocks, counted_trials, image_table
+from metrics.image.trial import CHANCE, FRAMINGS, INTACT
 from metrics.scores import mean_over_known
 from metrics.trial_table import UNKNOWN
 
 FEW_ITEMS = 30
-SLOTS = 2
 UNBALANCED = (
     0.02  # distance from one half of the share of blocks that assert the right option, from which on it is named
 )
-UNEVEN = 0.05  # difference between framings in the share of trials that cannot be read, from which on it is named
 _RESAMPLES = 2000
-
-
-def _percent(part: float, whole: float) -> str:
-    return f"{part / whole:.1%}"
-
-
-def _missing(table: pd.DataFrame) -> Iterator[str]:
-    wanted, seen = int(table["release_questions"].iloc[0]), table["question"].nunique()
-    views = len(np.unique(key_codes(table, ("mode", "level"))))
-    lacking = seen * views * SLOTS * len(FRAMINGS) - len(table)
-    if seen < wanted:
-        yield (
-            f"{wanted - seen} of {wanted} questions are missing from the log (a run with --limit or an interrupted one); "
-            "the numbers cover the questions that are there"
-        )
-    if lacking > 0:
-        yield (
-            f"{lacking} trials of the questions that are there are missing from the log (an interrupted run); the blocks "
-            "that they belong to are left out"
-        )
-
-
-def _unreadable(table: pd.DataFrame, blocks: int, complete: int) -> Iterator[str]:
-    total = len(table)
-    unparseable, refused = int(table["unparseable"].sum()), int(table["refused"].sum())
-    if unparseable:
-        yield (
-            f"{unparseable} of {total} responses ({_percent(unparseable, total)}) could not be parsed; read some of them in the sample log"
-        )
-    if refused:
-        yield (
-            f"{refused} of {total} responses ({_percent(refused, total)}) decline for policy, not for what can be seen; they are "
-            "neither answers nor abstentions"
-        )
-    if complete < blocks:
-        yield (
-            f"{blocks - complete} of {blocks} blocks ({_percent(blocks - complete, blocks)}) are left out because a trial "
-            "of them is missing, unparseable or refused; the numbers cover the others, which may be unlike them"
-        )
-    lost = (table["unparseable"] | table["refused"]).groupby(table["framing"], observed=True).mean()
-    if len(lost) and lost.max() - lost.min() > UNEVEN:
-        shares = ", ".join(f"{framing} {lost[framing]:.1%}" for framing in FRAMINGS if framing in lost.index)
-        yield (
-            f"what cannot be read depends on the framing ({shares}): blocks are not left out at random, and what is left "
-            "may hide an effect of framing or feign one"
-        )
 
 
 def _floor_and_ceiling(complete: pd.DataFrame) -> Iterator[str]:
@@ -112,29 +64,22 @@ def _unbalanced(complete: pd.DataFrame) -> Iterator[str]:
 
 
 def _receipts(table: pd.DataFrame) -> Iterator[str]:
-    told = table[~table["received_frames"].isin(["", UNKNOWN]).to_numpy()]
+    received = table["received_frames"].astype(str)
+    told = table[~received.isin(["", UNKNOWN]).to_numpy()]
     other = (told["received_frames"].astype(str) != "1").to_numpy()
     if other.any():
         yield (
             f"in {int(other.sum())} of {len(told)} trials the receipt is of {told['received_frames'][other].iloc[0]} images "
             "where the trial shows 1: do not use these numbers"
         )
-    unseen = int(table["unseen"].sum())
-    if unseen:
+    without, blind = int((received == "").sum()), int(table["unseen"].sum())
+    if without + blind:
+        why = [f"{without} have no receipt"] if without else []
+        why += [f"{blind} have one that cannot tell"] if blind else []
         yield (
-            f"for {unseen} trials it is not known which image reached the model; look at what arrives before these "
-            "numbers are used"
+            f"which image reached the model is not known for {without + blind} of {len(table)} trials "
+            f"({percent(without + blind, len(table))}; {', '.join(why)}); look at what arrives before these numbers are used"
         )
-
-
-def _confidence(task: str, table: pd.DataFrame) -> Iterator[str]:
-    if task != TASKS["closed"]:
-        return
-    lacking = int((np.isnan(table["p_cannot"]) & ~np.isnan(table["abstained"])).sum())
-    if lacking == len(table):
-        yield "no response has option probabilities: there are no numbers by confidence"
-    elif lacking:
-        yield f"{_percent(lacking, len(table))} of responses have no option probabilities; numbers by confidence leave them out"
 
 
 def image_warnings(task: str, trials: ImageTrials, calibrated_by_people: bool = False) -> list[str]:
@@ -159,8 +104,8 @@ def image_warnings(task: str, trials: ImageTrials, calibrated_by_people: bool = 
     if not calibrated_by_people:
         found.append(f"{NOT_BY_PEOPLE}: which of them can still be answered is not known from human answers")
     complete = complete_blocks(table)
-    blocks = int(key_codes(table, BLOCK_KEY).max()) + 1
-    found += [*_missing(table), *_unreadable(table, blocks, len(complete) // len(FRAMINGS)), *_confidence(task, table)]
+    found += [*missing_warnings(table), *unreadable_warnings(table), *left_out_warnings(table, complete)]
+    found += [*judge_warnings(table), *probability_warnings(task, table)]
     if complete.empty:
         return [*found, "no block has all of its framings answered or abstained from: there is nothing to compare"]
     items = complete["item"].nunique()

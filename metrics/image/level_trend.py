@@ -102,9 +102,12 @@ def level_trend(
     The ceiling bends it: with strong degradation A(d, a) nears 1 under every framing and the range shrinks. A model that
     turns the same share of its answers into abstentions at every level has a range that falls with the level, and H2 holds
     for it as the paper states it. Whether the effect falls faster than the room for it is what `room_slope` asks.
+
+    Without a block at L0 there are no slopes: where the effect should be largest it is not known. L0 and L1 are set against
+    the others only if both have blocks.
     """
     nan = float("nan")
-    if len(cell.levels) < 2:
+    if len(cell.levels) < 2 or cell.levels[0]:
         found = cell_violation(cell, resamples, permutations, seed)
         pressures = estimates([pressure_measure(cell, level) for level in cell.levels], resamples)
         nothing = (NOTHING, nan, NOTHING, nan, NOTHING, NOTHING, nan)
@@ -112,7 +115,7 @@ def level_trend(
     tested = tested or range_test(cell.abstained, cell.counts, permutations, seed)
     found = cell_violation(cell, resamples, permutations, seed, tested)
     slope, contrast = slope_weights(cell.levels), low_minus_high_weights(cell.levels)
-    both_ends = not np.isnan(contrast).any()
+    both_ends = not np.isnan(contrast).any() and cell.levels[:2] == (0, 1)
     measures = [pressure_measure(cell, level) for level in cell.levels]
     room = room_slope(cell)
     *pressures, by_level, by_room = estimates([*measures, pressure_slope(cell), room.measure], resamples)

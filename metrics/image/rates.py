@@ -57,6 +57,19 @@ def trial_share(table: pd.DataFrame, flag: str, answered: bool = False) -> Measu
     return rate_measure(_by_item(items, rows[flag].to_numpy(), size), _by_item(items, np.ones(len(items)), size), SHARE)
 
 
+def trial_mean(table: pd.DataFrame, name: str) -> Measure:
+    """The mean of a column of shares over the trials that have one.
+
+    Args:
+        table: of `counted_trials`.
+        name: of the column, NaN where there is none.
+    """
+    rows = table[table[name].notna().to_numpy()]
+    size = len(table["item"].cat.categories)
+    items = rows["item"].cat.codes.to_numpy()
+    return rate_measure(_by_item(items, rows[name].to_numpy(), size), _by_item(items, np.ones(len(items)), size), SHARE)
+
+
 def incomplete_share(table: pd.DataFrame, complete: pd.DataFrame) -> Measure:
     """The share of blocks left out because a trial of them is missing, unparseable or refused.
 

@@ -7,7 +7,7 @@ framing. A reader's accuracy says what that reader recovers, not what people do.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,18 +59,47 @@ class Recoverability:
         shared = [cell for cell in self.accuracy if cell in self.strengths and cell in strengths]
         return tuple(cell for cell in shared if abs(self.strengths[cell] - strengths[cell]) > _SAME_STRENGTH)
 
+    def unchecked_levels(self, strengths: Mapping[Cell, float]) -> tuple[Cell, ...]:
+        """Degraded cells that may be other levels than those of the same number here: no strength of them can be compared."""
+        shared = [cell for cell in self.accuracy if cell[2]]
+        return tuple(cell for cell in shared if cell not in self.strengths or cell not in strengths)
+
     def recoverable(self, category: str, mode: str, level: int) -> float | None:
         """Share of questions that can be answered, r = clip((accuracy - chance) / (1 - chance), 0, 1); None if not known."""
         accuracy = self.accuracy.get((category, mode, level))
         return None if accuracy is None else min(1.0, max(0.0, (accuracy - CHANCE) / (1 - CHANCE)))
 
+    def covers(self, cells: Iterable[Cell]) -> bool:
+        """Whether it has an accuracy for every one of some cells."""
+        return all(cell in self.accuracy for cell in cells)
+
     @property
     def standing(self) -> str:
-        """What stands with every number that rests on it."""
+        """What stands with its own accuracies."""
+        return self.standing_over(self.accuracy)
+
+    def standing_over(self, cells: Collection[Cell]) -> str:
+        """What stands with every number of a study that rests on it.
+
+        Args:
+            cells: of the study, those of L0 included.
+        """
+        if not self.by_people:
+            return f"{NOT_BY_PEOPLE}; what they still give is that of {self.source}"
+        if self.covers(cells):
+            return f"calibrated by people ({self.source})"
+        parts = []
+        for category in sorted({category for category, _, _ in cells}):
+            here = [cell for cell in cells if cell[0] == category]
+            known = sum(cell in self.accuracy for cell in here)
+            if known:
+                parts.append(category if known == len(here) else f"{category} in {known} of {len(here)}")
+        if not parts:
+            return f"{NOT_BY_PEOPLE}: {self.source} answered none of them"
+        known = sum(cell in self.accuracy for cell in cells)
         return (
-            f"calibrated by people ({self.source})"
-            if self.by_people
-            else f"{NOT_BY_PEOPLE}; what they still give is that of {self.source}"
+            f"{known} of {len(cells)} cells of category, mode and level are calibrated by people ({self.source}: "
+            f"{', '.join(parts)}); the other levels are not calibrated by people"
         )
 
     def to_json(self) -> str:

@@ -23,7 +23,6 @@ from metrics.image.report_tables import (
     answer_table,
     direction_table,
     pressure_table,
-    standing,
     transition_table,
     violation_table,
 )
@@ -73,8 +72,15 @@ def image_seeds(resamples: int) -> dict[str, int]:
 def standing_warnings(measured: MeasuredImages) -> Iterator[str]:
     """What holds for all numbers: who calibrated the levels, and which models are no models under test."""
     known = measured.recoverability
-    if known is None or not known.by_people:
-        yield f"{standing(measured)}; which of them people can still answer is not known"
+    if known is None or not known.by_people or not known.covers(measured.cells):
+        yield f"{measured.standing}; which of them people can still answer is not known"
+    unchecked = [] if known is None else [c for c in known.unchecked_levels(measured.strengths) if c in measured.cells]
+    if known is not None and unchecked:
+        category, mode, level = unchecked[0]
+        yield (
+            f"{known.source}: it is not known whether {len(unchecked)} of its levels, such as {category}, {mode} L{level}, are those "
+            "of this release: their strengths are not in the file, or differ between questions; give the strength of each"
+        )
     for reason in known.left_out if known else ():
         yield f"{known.source if known else ''}: no recoverability of {reason}"
     for kind, what in _KINDS.items():
@@ -93,7 +99,7 @@ def image_warning_lines(measured: MeasuredImages) -> list[str]:
 
 
 def _figures(measured: MeasuredImages) -> Iterator[Figure]:
-    runs, levels, said = measured.runs, measured.levels, standing(measured)
+    runs, levels, said = measured.runs, measured.levels, measured.standing
     styles = model_styles(run.label for run in runs)
     for elicitation, task in TASKS.items():
         some = [run for run in runs if run.run.task == task and run.get("abstention", "neutral").method != "none"]
@@ -113,7 +119,8 @@ def _figures(measured: MeasuredImages) -> Iterator[Figure]:
         yield risk_figure([run for run in runs if run.selections["neutral", None].blocks], styles, said)
 
 
-def _missing(study: ImageStudy, recoverability: Recoverability | None) -> Iterator[str]:
+def _missing(measured: MeasuredImages) -> Iterator[str]:
+    study, recoverability = measured.study, measured.recoverability
     for elicitation, task in TASKS.items():
         tested = [model for model in study.models if model not in study.controls]
         absent = [model for model in tested if study.run(model, elicitation) is None]
@@ -121,8 +128,11 @@ def _missing(study: ImageStudy, recoverability: Recoverability | None) -> Iterat
             yield f"no log of {task} of {', '.join(absent)}: `lmms-eval --tasks {task} --log_samples`"
     if recoverability is None:
         yield f"H3, calibration of abstention to what the image still gives: {HOW}"
-    elif not recoverability.by_people:
-        yield "levels calibrated by people: `caved report LOGS --out DIR --recoverability FILE`, with people's accuracies"
+    elif not recoverability.by_people or not recoverability.covers(measured.cells):
+        yield (
+            "levels calibrated by people: `caved report LOGS --out DIR --recoverability FILE`, with people's accuracies in every "
+            "category, mode and level"
+        )
 
 
 def _receipt(run: LoggedRun) -> ReceiptSummary:
@@ -169,7 +179,7 @@ def build_image_report(
         title=f"Can't tell or won't say: {len(study.models)} model{'s' if len(study.models) != 1 else ''}",
         warnings=tuple(image_warning_lines(measured)),
         verdicts=tuple(verdicts),
-        missing=tuple(_missing(study, recoverability)),
+        missing=tuple(_missing(measured)),
         tables=tuple(image_tables(measured)),
         figures=tuple(_figures(measured)),
         receipts=tuple(_receipt(run) for run in study.runs.values()),

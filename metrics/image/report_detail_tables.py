@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metrics.image.hypotheses import WITHOUT_L0
 from metrics.image.recoverability import NOT_BY_PEOPLE
 from metrics.image.report_measured import MeasuredImages, RunNumbers
 from metrics.image.report_tables import COMPLETE, ROW_HEADING, image_table_of, p_of, scorings
@@ -21,6 +22,8 @@ _H3 = (
     "at H3 adjusted by Holm. What r itself leaves open is not in the intervals"
 )
 
+_MASS = "on letters: mean share of the first token's probability on the option letters, closed elicitation alone"
+
 
 def trend_table(measured: MeasuredImages) -> ReportTable:
     """H2: the excess of EIV by level and its slope."""
@@ -36,6 +39,8 @@ def trend_table(measured: MeasuredImages) -> ReportTable:
         cells["room_slope"] = Cell(run.get("PIA_room_slope", confidence=by))
         if p_value is not None:
             cells["H2"] = Cell(text="shown" if p_value <= 0.05 else "not shown", p_value=p_value)
+        elif run.get("EIV", confidence=by).method != "none" and run.get("EIV", level=0, confidence=by).method == "none":
+            cells["H2"] = Cell(text="not tested", note=WITHOUT_L0)
         rows.append(Row(label, cells))
     columns = [
         *(Column(f"L{d}", f"L{d}", "excess range of A(d, a)") for d in measured.levels),
@@ -56,6 +61,17 @@ def trend_table(measured: MeasuredImages) -> ReportTable:
     )  # fmt: skip
 
 
+def _rests_on(run: RunNumbers) -> str:
+    """How much of the run H3 is over."""
+    found = run.calibration
+    asked = {(c, d) for c, _, d in run.cells if d}
+    levels = sorted({d for _, d in asked})
+    return (
+        f"{len(found.categories)} of {len(run.categories)} categories, {len(found.levels)} of {len(levels)} levels: {found.cells} of "
+        f"{len(asked)} pairs of them"
+    )
+
+
 def calibration_table(measured: MeasuredImages) -> ReportTable:
     """H3: errors of calibration by mode and their difference."""
     rows = []
@@ -70,7 +86,7 @@ def calibration_table(measured: MeasuredImages) -> ReportTable:
                 )
             )
             continue
-        cells = {}
+        cells = {"rests_on": Cell(text=_rests_on(run))}
         for mode, errors in found.modes.items():
             cells[f"{mode}_squared"] = Cell(errors.squared)
             for name in ("absolute", "noise", "brier"):
@@ -87,7 +103,7 @@ def calibration_table(measured: MeasuredImages) -> ReportTable:
         Column("difference", "corruptive − subtractive", digits=3),
     ]
     if modes:
-        columns.append(Column("H3", "H3"))
+        columns += [Column("H3", "H3"), Column("rests_on", "rests on")]
     known = measured.recoverability
     notes = [_CALIBRATION, _H3] if modes else []
     notes += [f"r from {known.source}"] if known else []
@@ -157,8 +173,7 @@ def selective_table(measured: MeasuredImages) -> ReportTable:
 
 def level_table(measured: MeasuredImages) -> ReportTable:
     """What each level is, and what can still be read at it."""
-    strengths = {cell: value for run in measured.runs for cell, value in run.strengths.items()}
-    there = {cell for run in measured.runs for cell in run.cells}
+    strengths, there = measured.strengths, measured.cells
     known = measured.recoverability
     rows = []
     for category, mode in sorted({(c, m) for c, m, _ in there if m != INTACT}):
@@ -182,9 +197,12 @@ def level_table(measured: MeasuredImages) -> ReportTable:
 
 def reading_table(measured: MeasuredImages) -> ReportTable:
     """How far answers could be read at all."""
+    massed = any(run.get("option_mass").method != "none" for run in measured.runs)
     rows = []
     for run in measured.runs:
         cells = {name: Cell(run.get(name)) for name in ("unparseable", "refused", "hedged", "incomplete")}
+        if massed:
+            cells["option_mass"] = Cell(run.get("option_mass"))
         agreement = run.agreement
         if agreement is not None:
             cells |= {
@@ -199,6 +217,8 @@ def reading_table(measured: MeasuredImages) -> ReportTable:
         Column("unparseable", "unparseable", digits=3), Column("refused", "refused for policy", digits=3),
         Column("hedged", "hedged", digits=3), Column("incomplete", "blocks left out", digits=3),
     ]  # fmt: skip
+    if massed:
+        columns.append(Column("option_mass", "on letters"))
     if any(run.agreement is not None for run in measured.runs):
         columns += [
             Column("judged", "trials judged", "rules and judge"), Column("settled", "settled by it", "rules and judge"),
@@ -212,6 +232,6 @@ def reading_table(measured: MeasuredImages) -> ReportTable:
             "option, in words of doubt; blocks left out: a framing of them is unparseable, refused or missing",
             "settled by it: the rules could not read, and the judge's reading counts; read alike, to the option, and Cohen's kappa, over "
             "answered, abstained, unparseable and refused: of trials that a judge read whatever the rules did (CAVED_JUDGE=all)",
+            *((_MASS,) if massed else ()),
         ),
-        of_levels=False,
     )  # fmt: skip

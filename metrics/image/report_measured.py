@@ -14,7 +14,7 @@ from metrics.image.calibration import Calibration, measure_calibration
 from metrics.image.image_measures import image_measures, measure_name
 from metrics.image.image_warnings import image_warnings
 from metrics.image.logged_image_run import identity
-from metrics.image.recoverability import Cell, Recoverability, level_strengths
+from metrics.image.recoverability import NOT_BY_PEOPLE, Cell, Recoverability, level_strengths
 from metrics.image.report_study import ImageStudy
 from metrics.image.selective import RiskCurve, Selection, risk_curve, select
 from metrics.image.table import ImageTrials, complete_blocks, counted_trials
@@ -87,6 +87,21 @@ class MeasuredImages:
     def levels(self) -> tuple[int, ...]:
         """Every level that any run has."""
         return tuple(sorted({level for run in self.runs for level in run.levels}))
+
+    @property
+    def cells(self) -> frozenset[Cell]:
+        """Every (category, mode, level) that any run has."""
+        return frozenset(cell for run in self.runs for cell in run.cells)
+
+    @property
+    def strengths(self) -> dict[Cell, float]:
+        """Of the cells whose questions all have the same."""
+        return {cell: value for run in self.runs for cell, value in run.strengths.items()}
+
+    @property
+    def standing(self) -> str:
+        """Who says what the levels mean."""
+        return NOT_BY_PEOPLE if self.recoverability is None else self.recoverability.standing_over(self.cells)
 
     @property
     def warnings(self) -> list[RunWarning]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metrics.image.trial import TASKS, Elicitation
@@ -78,9 +78,52 @@ def _check_task(run: LoggedRun) -> None:
         )
 
 
+def control_kind(run: LoggedRun) -> str:
+    """Whether a run's model is `simulated` or a `control`, by its id or by what its receipts say; empty for any other.
+
+    Receipts count whatever files are called: without a results file the id is that of a folder.
+    """
+    said = set(map(str, run.table["control"].unique())) - {""}
+    if not said:
+        return CONTROLS.get(run.model_id, "")
+    return "simulated" if "simulated" in said else "control"
+
+
 def _marked(run: LoggedRun) -> LoggedRun:
-    kind = CONTROLS.get(run.model_id, "")
+    kind = control_kind(run)
     return replace(run, model=f"{kind}: {run.model}") if kind else run
+
+
+def _judge_of(run: LoggedRun) -> str | None:
+    """How a judge read free answers; None if no response would have been shown to one that reads unparseable ones alone."""
+    table = run.table
+    judged = table[(table["judged"] != "").to_numpy()]
+    if judged.empty:
+        return "no judge" if (table["unparseable"] & ~table["refused"]).any() else None
+    names, asked = (sorted(set(judged[name].astype(str)) - {""}) for name in ("judge", "asked"))
+    return f"{', '.join(names) or 'a judge'} (CAVED_JUDGE={', '.join(asked)})"
+
+
+def _other_judges(runs: Iterable[LoggedRun]) -> list[str]:
+    free = [run for run in runs if run.task == TASKS["open"]]
+    judges = {run.model: judge for run in free if (judge := _judge_of(run)) is not None}
+    if len(set(judges.values())) < 2:
+        return []
+    listed = "; ".join(f"{model}: {judge}" for model, judge in judges.items())
+    return [
+        f"free answers were read with different judges ({listed}): what rules cannot read counts in some runs and not, or "
+        "otherwise, in others; run all with the same CAVED_JUDGE and CAVED_JUDGE_MODEL"
+    ]
+
+
+def _bounded(runs: Iterable[LoggedRun]) -> list[str]:
+    bounded = sorted({run.model for run in runs if (run.table["probability_bound"] > 0).any()})
+    if not bounded:
+        return []
+    return [
+        f"{', '.join(bounded)}: option probabilities are middles of intervals that a server's likeliest tokens leave "
+        "open; those of local models are exact"
+    ]
 
 
 def collect_image_study(runs: Sequence[LoggedRun]) -> ImageStudy:
@@ -110,6 +153,8 @@ def collect_image_study(runs: Sequence[LoggedRun]) -> ImageStudy:
             *problems,
             *other_arguments(chosen),
             *other_versions(chosen.values()),
+            *_other_judges(chosen.values()),
+            *_bounded(chosen.values()),
         ),
-        controls={run.model: CONTROLS[run.model_id] for run in chosen.values() if run.model_id in CONTROLS},
+        controls={run.model: kind for run in chosen.values() if (kind := control_kind(run))},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metrics.image.recoverability import NOT_BY_PEOPLE
 from metrics.image.report_measured import MeasuredImages, RunNumbers
 from metrics.image.transitions import STATES
 from metrics.image.trial import ASSERTING, DEGRADED, FRAMINGS
@@ -23,12 +22,6 @@ def scoring_notes(measured: MeasuredImages) -> tuple[str, ...]:
     return (_SCORING,) if any(run.has_confidence for run in measured.runs) else ()
 
 
-def standing(measured: MeasuredImages) -> str:
-    """Who says what the levels mean."""
-    known = measured.recoverability
-    return NOT_BY_PEOPLE if known is None else known.standing
-
-
 def image_table_of(
     measured: MeasuredImages,
     name: str,
@@ -38,10 +31,8 @@ def image_table_of(
     rows: Iterable[Row],
     notes: Sequence[str] = (),
     row_heading: str = ROW_HEADING,
-    of_levels: bool = True,
 ) -> ReportTable:
-    """A table of this benchmark; one that shows levels says who calibrated them."""
-    said = (standing(measured),) if of_levels else ()
+    """A table of this benchmark; it says who calibrated the levels, which all its numbers are over."""
     return ReportTable(
         name=name,
         title=title,
@@ -49,8 +40,9 @@ def image_table_of(
         row_heading=row_heading,
         columns=tuple(columns),
         rows=tuple(row for row in rows if row.cells),
-        notes=(*notes, *said),
+        notes=(*notes, measured.standing),
         benchmark=IMAGE.name,
+        calibrated_by=measured.standing,
     )
 
 
@@ -162,7 +154,7 @@ def direction_table(measured: MeasuredImages) -> ReportTable:
             "under conviction, to − from is PIA with each block counting alike; the table above lets each level count alike",
             COMPLETE,
         ),
-        row_heading=f"{ROW_HEADING}: framing", of_levels=False,
+        row_heading=f"{ROW_HEADING}: framing",
     )  # fmt: skip
 
 
@@ -185,7 +177,7 @@ def transition_table(measured: MeasuredImages) -> ReportTable:
             "that the block asserts, which the neutral framing does not say; answer: another option",
             COMPLETE,
         ),
-        row_heading=f"{ROW_HEADING}: framing, assertion", of_levels=False,
+        row_heading=f"{ROW_HEADING}: framing, assertion",
     )  # fmt: skip
 
 
@@ -242,5 +234,5 @@ def answer_table(measured: MeasuredImages) -> ReportTable:
             "AURC: area under the risk-coverage curve of option probabilities, lower is better, closed elicitation alone",
             COMPLETE,
         ),
-        row_heading=f"{ROW_HEADING}: framing", of_levels=False,
+        row_heading=f"{ROW_HEADING}: framing",
     )  # fmt: skip

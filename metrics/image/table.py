@@ -207,10 +207,7 @@ def counted_trials(trials: ImageTrials) -> pd.DataFrame:
     if plain:  # as of tables that were put together
         table = table.astype(dict.fromkeys(plain, "category"))
     for name in ("task", "release", "elicitation"):
-        try:
-            one_value(table, name)
-        except ValueError as error:
-            raise ValueError(f"{error}: report one run, and one release, at a time") from error
+        one_value(table, name)
     blocks, keys = key_codes(table, BLOCK_KEY), key_codes(table, TRIAL_KEY)
     for name in _SHARED_BY_BLOCK:
         differs = _differs(table, blocks, name)

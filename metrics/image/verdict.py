@@ -28,6 +28,7 @@ import numpy as np
 
 from metrics.bounded_mean import mean_tails
 from metrics.image.block_sums import BlockSums, block_sums
+from metrics.image.block_warnings import levels_text, levels_without_blocks
 from metrics.image.calibration import NEARLY
 from metrics.image.level_means import mean_weights, p_below
 from metrics.image.pressure import pressure_measure
@@ -203,4 +204,7 @@ def image_verdict(
     within = _within_margin(moves, violation, sums)
     invariant = within and min(p_values) > ALPHA  # what one test alone would call a violation is not called its absence
     verdict = replace(verdict, kind=_kind(adjusted, abstention, invariant), within_margin=within)
-    return replace(verdict, sentence=_said(model, verdict, abstention, moves))
+    sentence = _said(model, verdict, abstention, moves)
+    if levels_without_blocks(table, cell.levels):
+        sentence = f"{sentence.removesuffix('.')}; it is over {levels_text(cell.levels)} alone."
+    return replace(verdict, sentence=sentence)

@@ -34,7 +34,7 @@ def _measure(run: LoggedRun, resamples: int) -> tuple[dict[str, Estimate], list[
     try:
         return paper_measures(run.task, run.table, resamples), task_warnings(run.task, run.table)
     except ValueError as error:
-        raise LogError(f"{run.path}: {error}; report one run, and one release, at a time") from error
+        raise LogError(f"{run.path}: {error}") from error
 
 
 def measure_study(

@@ -44,6 +44,7 @@ def _table_to_json(table: ReportTable) -> dict[str, Any]:
         "notes": list(table.notes),
         "missing": list(table.missing),
         "benchmark": table.benchmark,
+        "calibrated_by": table.calibrated_by,
     }
 
 
@@ -102,7 +103,7 @@ def _table_from_json(value: Mapping[str, Any]) -> ReportTable:
     return ReportTable(
         value["name"], value["title"], value["source"], value["row_heading"],
         tuple(Column(**c) for c in value["columns"]), rows, tuple(value["notes"]), tuple(value["missing"]),
-        value.get("benchmark", VIDEO.name),
+        value.get("benchmark", VIDEO.name), value.get("calibrated_by", ""),
     )  # fmt: skip
 
 

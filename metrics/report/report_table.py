@@ -51,3 +51,4 @@ class ReportTable:
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # each with the command that would give it
     benchmark: str = VIDEO.name
+    calibrated_by: str = ""  # who says what the levels mean that its numbers are over; empty where there are none

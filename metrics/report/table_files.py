@@ -43,12 +43,15 @@ def table_csv(table: ReportTable) -> str:
     """A table with one line for each row and column, in full precision.
 
     The column `probes` is named after what the benchmark samples: `items` for the image one.
-    What is unknown is an empty field; a cell that was not measured has the method `none`.
+    What is unknown is an empty field; a cell that was not measured has the method `none`. A table over levels of degradation
+    ends in a column `calibrated_by`, the same in every line.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     units = BENCHMARKS[table.benchmark].units
-    writer.writerow([units if name == "probes" else name for name in CSV_FIELDS])
+    calibrated = [_writable(table.calibrated_by)] if table.calibrated_by else []
+    heading = [units if name == "probes" else name for name in CSV_FIELDS]
+    writer.writerow([*heading, *(["calibrated_by"] if calibrated else [])])
     for row in table.rows:
         for column in table.columns:
             cell = row.cells.get(column.key, Cell())
@@ -58,7 +61,7 @@ def table_csv(table: ReportTable) -> str:
                 [
                     *map(_writable, (row.label, column.key, column.group, column.heading)),
                     *(*numbers, e.probes, e.method, _number(cell.p_value)),
-                    *(_writable(cell.note), _number(cell.published), _writable(cell.text)),
+                    *(_writable(cell.note), _number(cell.published), _writable(cell.text), *calibrated),
                 ]
             )
     return out.getvalue()

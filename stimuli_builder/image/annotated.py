@@ -18,6 +18,7 @@ from stimuli_builder.image.annotation_regions import region_of
 from stimuli_builder.image.image_files import (
     TURNED,
     UnreadableImage,
+    absent,
     collected_notes,
     read_upright,
     shrunk,
@@ -182,11 +183,12 @@ def annotated_source(
         BadInputs: naming everything that is wrong, with file and row.
     """
     if not annotations.is_file():
-        found = "is a folder" if annotations.is_dir() else "does not exist"
+        found = "is a folder" if annotations.is_dir() else absent(annotations)
         raise CavedError(f"--annotations {annotations} {found}: give a CSV or JSON file")
     folder = images or annotations.parent
     if not folder.is_dir():
-        raise CavedError(f"--images {folder} is no folder: give the one that paths of images are relative to")
+        found = "is no folder" if folder.exists() else f"is no folder, it {absent(folder)}"
+        raise CavedError(f"--images {folder} {found}: give the one that paths of images are relative to")
     read = annotations_of_coco if annotations.suffix.lower() == ".json" else annotations_of_csv
     listed, problems, notes = read(annotations)
     by_path, more = _grouped(listed)

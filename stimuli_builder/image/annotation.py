@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from metrics.image.trial import LETTERS, OPTIONS
+from metrics.image.trial import OPTIONS
+from stimuli_builder.image.annotation_options import option_problems
 from stimuli_builder.image.item import CATEGORY
 
-_SEPARATOR = ";"  # between the options in a prompt
-_CANNOT = {"cannotbedetermined", "can'tbedetermined", "cannottell", "can'ttell"}
 # Joiners belong to some scripts; all other invisible characters of this kind would make equal words differ.
 _JOINERS = "\u200c\u200d"
 
@@ -54,25 +53,6 @@ def words(text: str) -> str:
     return " ".join(part for part in plain.split(" ") if part)
 
 
-def alike_key(text: str) -> str:
-    """Equal for texts that differ in case, spaces, compatibility forms or invisible characters alone."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    seen = "".join(c for c in folded if not c.isspace() and unicodedata.category(c) != "Cf")
-    return unicodedata.normalize("NFKC", seen).casefold()
-
-
-def alike_options(options: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of options that a reader could not tell apart."""
-    first: dict[str, str] = {}
-    pairs = []
-    for option in options:
-        key = alike_key(option)
-        if key in first:
-            pairs.append((first[key], option))
-        first.setdefault(key, option)
-    return pairs
-
-
 def _text_problem(name: str, text: str) -> str | None:
     if not text:
         return f"{name} is empty"
@@ -86,26 +66,9 @@ def _text_problem(name: str, text: str) -> str | None:
 
 
 def _option_problems(options: Sequence[str]) -> list[str]:
-    problems = []
-    if len(options) != OPTIONS:
-        problems.append(f"{len(options)} options {list(options)}: give {OPTIONS}")
-    problems += [
-        problem for n, option in enumerate(options, 1) if (problem := _text_problem(f"option {n}", option)) is not None
-    ]
-    for one, other in alike_options([option for option in options if option]):
-        problems.append(
-            f"the option {one!r} is given twice"
-            if one == other
-            else f"the options {one!r} and {other!r} are the same but for case, spaces or Unicode form"
-        )
-    for option in options:
-        if option.upper() in LETTERS and len(option) == 1:
-            problems.append(f"the option {option!r} would be read as the letter of an option: write it out in words")
-        if _SEPARATOR in option:
-            problems.append(f"the option {option!r} has a {_SEPARATOR!r}, which separates options in a prompt")
-        if alike_key(option) in _CANNOT:
-            problems.append(f"the option {option!r} is an abstention, which the benchmark offers itself: give another")
-    return problems
+    named = ((f"option {number}", option) for number, option in enumerate(options, 1))
+    found = [problem for name, option in named if (problem := _text_problem(name, option)) is not None]
+    return [*found, *option_problems(options)]
 
 
 def path_problem(path: str) -> str | None:

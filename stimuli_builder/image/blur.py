@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from stimuli_builder.draws import draw_integer
-from stimuli_builder.image.grain import SUPPORT_PX, drawn_grain, kernel, lost_grain, measured_grain
+from stimuli_builder.image.grain import (
+    AXES,
+    ENOUGH_PIXELS,
+    FINE_BANDS,
+    bands_beside,
+    drawn_grain,
+    kernel,
+    lost_share,
+    measured_grain,
+    support_px,
+)
 from stimuli_builder.image.item import Region
 from stimuli_builder.image.reach import distance_px, margin_px, window
 
@@ -25,7 +35,7 @@ def blurred(
 ) -> list[Image.Image]:
     """The image with its region blurred by each of `sigmas`, over the region's height.
 
-    Sigma is that over the region and half of the margin; from there it falls smoothly to 0 at the end of the margin. A mere
+    Sigma is that over the region's box and half of the margin; from there it falls smoothly to 0 at the end of the margin. A mere
     cross-fade into the sharp image would draw a frame there: of print that bleeds out, or of a label's edge that bleeds in.
     What lies beyond the margin counts as like its end, so nothing bleeds in that stays sharp. The grain that blur takes away
     is put back.
@@ -38,23 +48,27 @@ def blurred(
         image: the intact image.
         region: the diagnostic region.
         sigmas: of the Gaussian, over the region's height; 0 leaves the image as it is.
-        margin: how far blur reaches beyond the region, over its height.
+        margin: how far blur reaches beyond the region's box, over its height.
         seed: of the grain that is put back.
         name: of the draw, such as item and region.
 
     Raises:
         ValueError: if the region is empty or lies outside of the image.
     """
+    region.mask(image.size)  # raises
     pixels = np.array(image.convert("RGB"))
     reach_px = margin_px(region, margin)
     part = window(region, image.size, reach_px)
     share = sigma_share(distance_px(region, image.size, reach_px), reach_px)
     peaks_px = [sigma * region.height_px for sigma in sigmas]
-    grain = _grain(pixels, region, reach_px, draw_integer(0, 2**32 - 1, seed, *name, "grain"))
+    totals = [np.zeros((*share.shape, 3), dtype=np.float32) for _ in peaks_px]  # half the memory of doubles
+    _add_smooth(totals, pixels[part], share, peaks_px)
+    deviations = _measured(pixels, region, reach_px)
+    _add_grain(totals, deviations, share, peaks_px, draw_integer(0, 2**32 - 1, seed, *name, "grain"))
     views = []
-    for peak_px, smooth in zip(peaks_px, _smoothed(pixels[part], share, peaks_px), strict=True):
+    while totals:
         shown = pixels.copy()
-        shown[part] = to_bytes(smooth + lost_grain(grain, peak_px * share))
+        shown[part] = to_bytes(totals.pop(0))
         views.append(Image.fromarray(shown))
     return views
 
@@ -66,20 +80,26 @@ def sigma_share(distance: Floats, reach_px: int) -> Floats:
     return 1 - fall * fall * (3 - 2 * fall)
 
 
-def to_bytes(values: Floats) -> NDArray[np.uint8]:
-    """Round to the nearest byte, halves up; a millionth is added so that the last bits of a platform decide nothing."""
-    return np.floor(np.clip(values, 0, 255) + 0.5 + 1e-6).astype(np.uint8)
+def to_bytes(values: Floats | NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Round to the nearest byte, halves up; a little is added so that the last bits of a platform decide nothing."""
+    return np.floor(np.clip(values, 0, 255) + (0.5 + 1e-4)).astype(np.uint8)
 
 
 def gaussian_matrix(length: int, sigma_px: float) -> Floats:
     """Gaussian blur along one axis as a matrix, shape (length, length), what lies beyond an end being like that end.
 
-    Two products with such matrices blur an image in a time that does not grow with sigma, unlike a filter's.
+    Two products with such matrices blur an image in a time and a memory that do not grow with sigma, unlike a filter's.
     """
     weights = kernel(sigma_px)
-    places = np.arange(length)[:, None] + np.arange(len(weights)) - len(weights) // 2
-    matrix = np.zeros((length, length))
-    np.add.at(matrix, (np.arange(length)[:, None], np.clip(places, 0, length - 1)), weights)
+    radius = len(weights) // 2
+    steps = np.zeros(2 * length - 1)  # weights of the steps from -(length - 1) on
+    reached = min(radius, length - 1)
+    steps[length - 1 - reached : length + reached] = weights[radius - reached : radius + reached + 1]
+    matrix = np.lib.stride_tricks.sliding_window_view(steps, length)[::-1].copy()
+    below = np.append(0, np.cumsum(weights))  # weight of the steps before each one
+    rows = np.arange(length)
+    matrix[:, 0] = below[np.clip(radius - rows + 1, 0, len(weights))]
+    matrix[:, -1] += 1 - below[np.clip(radius + length - rows, 0, len(weights))]
     return matrix
 
 
@@ -91,33 +111,56 @@ def _ladder(peak_px: float) -> list[float]:
     return [*rungs, peak_px] if peak_px else rungs
 
 
-def _smoothed(pixels: NDArray[np.uint8], share: Floats, peaks_px: Sequence[float]) -> list[Floats]:
-    """For each peak `pixels`, shape (height, width, 3), blurred by a sigma of peak times `share`, shape (height, width).
+def _add_smooth(
+    totals: Sequence[NDArray[np.float32]], pixels: NDArray[np.uint8], share: Floats, peaks_px: Sequence[float]
+) -> None:
+    """Add to each of `totals`, shape (height, width, 3), `pixels` blurred by a sigma of its peak times `share`.
 
     A Gaussian blur changes steadily with its variance, and is interpolated in that between the rungs of a ladder.
     """
-    channels = np.moveaxis(pixels.astype(float), -1, 0)
     ladders = [_ladder(peak_px) for peak_px in peaks_px]
-    places = [
-        np.interp((peak_px * share) ** 2, np.square(ladder), np.arange(len(ladder)))
-        for peak_px, ladder in zip(peaks_px, ladders, strict=True)
-    ]
-    smooth = [np.zeros(pixels.shape) for _ in peaks_px]
     for sigma_px in sorted(set().union(*ladders)):
+        weights = [
+            _rung_weight(ladder, ladder.index(sigma_px), peak_px * share) if sigma_px in ladder else None
+            for peak_px, ladder in zip(peaks_px, ladders, strict=True)
+        ]
         down, along = (gaussian_matrix(length, sigma_px) for length in share.shape)
-        even = np.moveaxis(down @ channels @ along.T, 0, -1)
-        for total, place, ladder in zip(smooth, places, ladders, strict=True):
-            if sigma_px in ladder:
-                total += np.maximum(0, 1 - np.abs(place - ladder.index(sigma_px)))[..., None] * even
-    return smooth
+        for channel in range(3):
+            even = down @ pixels[..., channel].astype(float) @ along.T
+            for total, weight in zip(totals, weights, strict=True):
+                if weight is not None:
+                    total[..., channel] += weight * even
 
 
-def _grain(pixels: NDArray[np.uint8], region: Region, reach_px: int, seed: int) -> Floats:
-    """Grain over the margin's window, by band, as it is around and inside the region."""
+def _rung_weight(ladder: Sequence[float], rung: int, sigma_px: Floats) -> NDArray[np.float32]:
+    """How much the blur of one rung counts where the sigma is `sigma_px`."""
+    place = np.interp(np.square(sigma_px), np.square(ladder), np.arange(len(ladder)))
+    return np.maximum(0, 1 - np.abs(place - rung)).astype(np.float32)
+
+
+def _add_grain(
+    totals: Sequence[NDArray[np.float32]], deviations: Floats, share: Floats, peaks_px: Sequence[float], seed: int
+) -> None:
+    """Add to each of `totals` as much grain as a blur of its peak times `share` takes away."""
+    for band, axis, part in drawn_grain(deviations, share.shape, seed):
+        for total, peak_px in zip(totals, peaks_px, strict=True):
+            put_back = part * lost_share(band, peak_px * share)
+            for channel in range(3):
+                total[..., channel] += AXES[axis, channel] * put_back
+
+
+def _measured(pixels: NDArray[np.uint8], region: Region, reach_px: int) -> Floats:
+    """Deviations of the grain, by band and axis: in the margin or beyond it, whichever has less.
+
+    What the region shows has no say, since the strength of the grain would tell of it after all else is blurred. Only where
+    nothing lies around is grain measured inside.
+    """
     size = (pixels.shape[1], pixels.shape[0])
-    ring_px = reach_px + max(SUPPORT_PX, round(GRAIN_RING * region.height_px))
+    count = bands_beside(region.height_px)
+    ring_px = reach_px + max(support_px(FINE_BANDS), round(GRAIN_RING * region.height_px))
     distance = distance_px(region, size, ring_px)
     near = pixels[window(region, size, ring_px)]
-    deviations = measured_grain(near, (distance > reach_px) & (distance <= ring_px), distance == 0)
-    rows, columns = window(region, size, reach_px)
-    return drawn_grain(deviations, (rows.stop - rows.start, columns.stop - columns.start), seed)
+    in_margin, beyond = (distance > 0) & (distance <= reach_px), (distance > reach_px) & (distance <= ring_px)
+    if in_margin.sum() + beyond.sum() < ENOUGH_PIXELS:
+        in_margin = distance == 0
+    return measured_grain(near, (in_margin, beyond), count)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import yaml
 
 from stimuli_builder.image.info import ImageReleaseInfo
@@ -16,8 +18,23 @@ def _strengths(info: ImageReleaseInfo) -> str:
     return "\n".join(lines)
 
 
-def image_card_text(info: ImageReleaseInfo) -> str:
-    """README.md of a release: YAML front matter with `configs:`, then a description."""
+def _whose(leading: Mapping[str, tuple[str, ...]]) -> str:
+    """Which categories have the levels of others."""
+    lines = [
+        f"- `{category}` has the levels of {' or '.join(f'`{leader}`' for leader in leaders)}, as its region has."
+        for category, leaders in leading.items()
+        if leaders != (category,)
+    ]
+    return "\n".join(["", *lines, ""]) if lines else ""
+
+
+def image_card_text(info: ImageReleaseInfo, leading: Mapping[str, tuple[str, ...]]) -> str:
+    """README.md of a release: YAML front matter with `configs:`, then a description.
+
+    Args:
+        info: the release's description.
+        leading: by category those whose strengths its regions have (`levels.leading_categories`).
+    """
     front = yaml.safe_dump(
         {
             "pretty_name": "Can't Tell, or Won't Say?",
@@ -66,12 +83,14 @@ or Won't Say? Separating Evidential and Social Abstention in Multimodal Language
 | mode | what its images show |
 |---|---|
 | `intact` | the image as it is: L0 of both modes |
-| `subtractive` | opaque patches over the region; strength: share of the region that is hidden. What one level hides, the next hides too |
-| `corruptive` | a blurred region, with a soft edge in the margin; strength: sigma of the Gaussian over the region's height |
+| `subtractive` | opaque checkered patches over the region's box; strength: share of the region that is hidden. What one level hides, the next hides too; a share of 1 hides the margin as well |
+| `corruptive` | the region's box blurred, with a soft edge in the margin; strength: sigma of the Gaussian over the region's height |
 
 {_strengths(info)}
 
-A region has the strengths of the category that stands first among its questions. `achieved` is the strength that whole
+A region has the strengths of the category that stands first among its questions.
+{_whose(leading)}
+`achieved` is the strength that whole
 pixels give. Box and mask (`runs`: run lengths over the box, row by row, outside first) are in pixels of the image.
 
 A question is put in two `slots`, which differ in the order of the options, in the place of "cannot be determined" where it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Optional
@@ -10,17 +11,24 @@ import typer
 from tqdm import tqdm
 
 from metrics.image.trial import Mode
-from stimuli_builder.atomic import check_target
+from stimuli_builder.atomic import check_target, write_whole
 from stimuli_builder.catalogue import join_notes
 from stimuli_builder.errors import CavedError
 from stimuli_builder.frames import CANVAS_PX
 from stimuli_builder.image.anchors import anchors_of
 from stimuli_builder.image.annotated import LONGEST_SIDE_PX, annotated_source
-from stimuli_builder.image.build import already_built, build_image_release, check_image_numbers, check_levels
+from stimuli_builder.image.build import (
+    build_image_release,
+    check_image_numbers,
+    check_levels,
+    remove_leftovers,
+    standing_release,
+)
 from stimuli_builder.image.info import IMAGE_BENCHMARK
 from stimuli_builder.image.levels import MARGIN
 from stimuli_builder.image.photos import photos_of
 from stimuli_builder.image.release import ImageRelease
+from stimuli_builder.image.remarks import remarks
 from stimuli_builder.image.sources import SceneSource, procedural_source
 from stimuli_builder.image.strip import preview_strip
 from stimuli_builder.image.verify import verify_image_release
@@ -80,19 +88,9 @@ def contents(release: ImageRelease) -> str:
     )
 
 
-def _say_unblurred(release: ImageRelease) -> None:
-    """Say where a blur changes nothing, so that evidence is the same at all its levels."""
-    same = [
-        question.name
-        for question in release.questions()
-        if any(view.image == question.views[0].image for view in question.views[1:])
-    ]
-    if same:
-        typer.echo(
-            f"note: {len(same)} question(s) have levels of blur that change no pixel, because their region is uniform "
-            f"({', '.join(same[:5])}{', ...' if len(same) > 5 else ''}): their evidence is not degraded there",
-            err=True,
-        )
+def _say_remarks(release: ImageRelease) -> None:
+    for remark in remarks(release):
+        typer.echo(f"note: {remark}", err=True)
 
 
 def build_image(
@@ -145,7 +143,7 @@ def build_image(
     polygons, or an object with counts (run lengths, not compressed) and size (height, width).
 
     All problems of annotations and images are listed at once, and nothing is built until there are none. Transparent
-    pixels are put on white, 16-bit grey is scaled, CMYK and animated files are refused. Regions need a height of 8 pixels.
+    pixels are put on white, 16 bits are scaled to 8, CMYK and animated files are refused. Regions need a height of 8 pixels.
     """
     source_options = {"--items": items, "--canvas": canvas, "--photos": photos}
     _check_together(annotations, {**source_options, "--images": images, "--longest-side": longest_side})
@@ -162,16 +160,22 @@ def build_image(
         else:
             behind = photos_of(photos, _counting("reading photos")) if photos is not None else None
             source = procedural_source(count, seed, canvas_px, behind)
-        if out.is_dir() and already_built(out, source, seed, strengths, margin):
-            typer.echo(f"{out} is already built from these sources and arguments; nothing to do")
+        named = licence or source.licence
+        standing = standing_release(out, source, seed, strengths, margin, named) if out.is_dir() else None
+        if standing is not None:
+            remove_leftovers(out)
+            typer.echo(
+                f"{out} is already built from these sources and arguments, its tables give the digest "
+                f"{standing.info.digest}; nothing to do"
+            )
             return
         check_target(out)
         if source.notes:
             typer.echo(join_notes(source.notes), err=True)
-        release = build_image_release(source, out, seed, strengths, margin, licence or source.licence, workers)
+        release = build_image_release(source, out, seed, strengths, margin, named, workers)
     except KeyboardInterrupt as error:  # typer would end with a bare "Aborted."
         raise CavedError("interrupted; the same command goes on from here") from error
-    _say_unblurred(release)
+    _say_remarks(release)
     typer.echo(f"{release.folder}: {contents(release)}")
     typer.echo(f"digest {release.info.digest}")
     typer.echo(
@@ -187,7 +191,7 @@ def verify_images(release: ImageRelease) -> tuple[list[str], str]:
     with tqdm(total=total, desc="verifying", unit=" image") as bar:
         findings = verify_image_release(release, bar.update)
     if not findings:
-        _say_unblurred(release)
+        _say_remarks(release)
     drawn = "procedural items ask and show what the seed draws; " if release.info.canvas_px else ""
     return findings, (
         f"{release.folder} holds: digest {release.info.digest[:16]}..., {contents(release)}, {total} images; degraded "
@@ -208,6 +212,7 @@ def draw_preview(
     known = None if anchors is None else anchors_of(anchors, release.info.digest)
     accuracy, standing = (None, "") if known is None else (known.accuracy, known.standing)
     strip = preview_strip(release, item, question, accuracy, standing)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    strip.save(out)
+    drawn = io.BytesIO()
+    strip.save(drawn, format="PNG")
+    write_whole(out, drawn.getvalue())
     typer.echo(f"{out}: {strip.width} x {strip.height} px")

@@ -24,6 +24,8 @@ MAX_PIXELS = 100_000_000  # beyond, an image takes gigabytes of memory while it 
 MIN_SIDE_PX = 28  # below, wrappers of models enlarge an image or fail
 TURNED = "turned upright as its EXIF tag says"
 _NAMED = 5  # files that a note names
+DARK_OF_16_BITS = 4096  # what stays below was stored with 12 bits or fewer
+_BITS_PER_SAMPLE = 258  # a TIFF tag
 _ORIENTATION = 0x0112  # the EXIF tag; 5 to 8 exchange width and height
 _AS_RGB = ("RGB", "L", "1", "P", "PA", "LA", "La", "RGBA", "RGBa", "RGBX", "YCbCr")
 
@@ -49,7 +51,7 @@ class UprightImage:
 def read_upright(path: Path) -> UprightImage:
     """Read an image file.
 
-    EXIF rotation is applied, transparent pixels are put on white, 16-bit grey is scaled to 8 bits. Colour profiles are left
+    EXIF rotation is applied, transparent pixels are put on white, 16 bits are scaled to 8. Colour profiles are left
     aside, as models' own loaders do.
 
     Raises:
@@ -71,7 +73,14 @@ def read_upright(path: Path) -> UprightImage:
         raise UnreadableImage(f"is damaged ({reason}): fetch it again, or save it anew") from error
 
 
+def absent(path: Path) -> str:
+    """How a path that does not exist is spoken of."""
+    return f"is a symbolic link to {path.readlink()}, which does not exist" if path.is_symlink() else "does not exist"
+
+
 def _missing(path: Path) -> str:
+    if path.is_symlink() and not path.exists():
+        return f"{absent(path)}: mend the link, or put the file itself there"
     if path.is_dir():
         return "is a folder: give the path of an image"
     parent = path.parent
@@ -94,6 +103,7 @@ def _upright(opened: Image.Image) -> UprightImage:
         raise UnreadableImage(_too_large())
     if min(opened.size) < MIN_SIDE_PX:
         raise UnreadableImage(f"is {opened.width} x {opened.height} px: both sides need at least {MIN_SIDE_PX}")
+    deep = _has_16_bits(opened)
     orientation = _orientation(opened)
     if (
         orientation != 1 and opened.format == "TIFF"
@@ -117,6 +127,12 @@ def _upright(opened: Image.Image) -> UprightImage:
         rgb = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
     else:
         rgb = image.convert("RGB")
+    if deep and image.mode in _AS_RGB:
+        # Pillow has kept the upper 8 bits.
+        highest = int(np.asarray(image.convert("RGBA"))[..., :3].max())
+        if highest < DARK_OF_16_BITS >> 8:
+            raise UnreadableImage(_nearly_black(f"below {(highest + 1) << 8}"))
+        notes.append("16-bit colour, scaled to 8 bits")
     rgb.info.clear()
     return UprightImage(rgb, (stored[0], stored[1]), tuple(notes))
 
@@ -129,13 +145,25 @@ def _orientation(opened: Image.Image) -> int:
     return value if value in range(1, 9) else 1
 
 
+def _has_16_bits(opened: Image.Image) -> bool:
+    """Whether the file has 16 bits a channel; of colour, Pillow's mode does not tell. To be asked before it is loaded."""
+    if opened.format == "PNG":
+        return ";16" in str(getattr(opened, "tile", ""))
+    return opened.format == "TIFF" and max(getattr(opened, "tag_v2", {}).get(_BITS_PER_SAMPLE, (8,))) > 8
+
+
+def _nearly_black(highest: str) -> str:
+    return (
+        f"has 16-bit pixels that stay {highest} of 65535, as those of a camera of 10 or 12 bits do, and would be nearly "
+        "black: save it with 8 bits"
+    )
+
+
 def _of_16_bits(image: Image.Image) -> Image.Image:
     """65535 becomes 255; Pillow's own conversion would cut everything above 255."""
     values = np.asarray(image).astype(np.int64)
-    if values.max() < 4096:
-        raise UnreadableImage(
-            f"has 16-bit pixels that reach {values.max()} of 65535 only, so it would be nearly black: save it with 8 bits"
-        )
+    if values.max() < DARK_OF_16_BITS:
+        raise UnreadableImage(_nearly_black(f"at {values.max()}"))
     return Image.fromarray(((values * 255 + 32767) // 65535).astype(np.uint8)).convert("RGB")
 
 

@@ -10,6 +10,7 @@ from stimuli_builder.errors import CavedError
 
 IMAGE_FORMAT_VERSION = 1
 IMAGE_BENCHMARK = "cant_tell_or_wont_say"
+NOT_CALIBRATED = "not calibrated by people"  # all that this version can say of levels
 PARAPHRASES = 3  # wordings of each framing; which one a slot has is stored with the question
 
 
@@ -26,14 +27,15 @@ class ImageReleaseInfo:
     questions: int
     categories: tuple[str, ...]
     levels: int  # how many below L0 in each mode
-    # by category and mode, the strengths of L1 ...: a region has those of the category that stands first among its questions
+    # by category and mode, the strengths of L1 ...: a region has those of the category that stands first among its questions;
+    # a category that stands first nowhere is left out
     strengths: Mapping[str, Mapping[str, tuple[float, ...]]]
     margin: float  # by which degradation reaches beyond the region, over the region's height
     canvas_px: int  # side of procedural images; 0: annotated images, of their own sizes
     sources: str
     sources_fingerprint: str
     licence: str
-    calibrated_by: str  # who found the levels: "not calibrated by people" until people have answered
+    calibrated_by: str  # who found the levels: `NOT_CALIBRATED` until people have answered
     libraries: Mapping[str, str]
 
     def to_json(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from metrics.image.trial import DEGRADED, Mode
 from stimuli_builder.errors import CavedError
+from stimuli_builder.image.item import StoredQuestion
 
 MARGIN = 0.75  # of the region's height
 
@@ -17,8 +18,8 @@ MARGIN = 0.75  # of the region's height
 DEFAULT_STRENGTHS: dict[str, dict[Mode, tuple[float, ...]]] = {
     "code": {"subtractive": (0.15, 0.3, 0.45, 0.6, 1.0), "corruptive": (0.09, 0.11, 0.135, 0.18, 0.3)},
     "colour": {"subtractive": (0.5, 0.8, 0.9, 0.97, 1.0), "corruptive": (0.3, 0.7, 1.3, 2.5, 6.0)},
-    "count": {"subtractive": (0.06, 0.15, 0.3, 0.5, 1.0), "corruptive": (0.12, 0.15, 0.175, 0.21, 0.4)},
-    "shape": {"subtractive": (0.3, 0.6, 0.8, 0.92, 1.0), "corruptive": (0.12, 0.2, 0.3, 0.5, 1.0)},
+    "count": {"subtractive": (0.06, 0.15, 0.3, 0.5, 1.0), "corruptive": (0.12, 0.15, 0.175, 0.21, 2.0)},
+    "shape": {"subtractive": (0.3, 0.6, 0.8, 0.92, 1.0), "corruptive": (0.12, 0.2, 0.3, 0.5, 2.0)},
 }
 
 
@@ -29,6 +30,20 @@ def strengths_for(category: str) -> dict[Mode, tuple[float, ...]]:
     meets the code's strengths.
     """
     return dict(DEFAULT_STRENGTHS.get(category, DEFAULT_STRENGTHS["code"]))
+
+
+def leading_categories(questions: Iterable[StoredQuestion]) -> dict[str, tuple[str, ...]]:
+    """{category: those whose strengths its regions have}, in order of appearance.
+
+    A category is among its own where it stands first among the questions of a region.
+    """
+    first: dict[tuple[str, str], str] = {}
+    leading: dict[str, dict[str, None]] = {}
+    for stored in questions:
+        category = stored.question.category
+        leader = first.setdefault((stored.item, stored.region.name), category)
+        leading.setdefault(category, {})[leader] = None
+    return {category: tuple(leaders) for category, leaders in leading.items()}
 
 
 def check_strengths(strengths: Mapping[Mode, Sequence[float]]) -> None:

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from stimuli_builder.draws import draw_fraction, draw_integer, draw_order
 from stimuli_builder.image.layouts import Layout
-from stimuli_builder.image.symbols import shape_outline
+from stimuli_builder.image.symbols import shape_hole, shape_outline
 from stimuli_builder.image.textures import Colour
 from stimuli_builder.procedural import COLOURS
 
@@ -23,7 +23,13 @@ CAPITAL_OF_EM = 0.729  # height of capitals and digits in both fonts
 FIELD_MARGIN = 0.1  # of the field beyond the characters, over their height
 FRAME_MARGIN = 6.0  # units from the marks' area to its frame
 COLUMNS, ROWS = 5, 2  # places for marks
-_DARK_INK, _LIGHT_INK, _PANEL = (22, 22, 26), (246, 246, 242), (243, 242, 238)
+_DARK_INK, _LIGHT_INK = (22, 22, 26), (246, 246, 242)
+# All that is left of a region under the strongest blur is its mean. So what decides the mean, but no answer, is drawn widely for
+# each item: the size of marks and the tone of the panel behind them. The ink of a symbol, as a share of its square, is drawn too,
+# and each shape gets a hole that leaves that much.
+MARK_HEIGHT = (0.4, 0.6)  # of a place for a mark
+PANEL = (150, 243)  # lightness
+SYMBOL_INK = (0.2, 0.3)
 _FOLDER = Path(__file__).parent.parent / "fonts"
 UnitBox = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -91,13 +97,28 @@ def print_all(plane: Plane, layout: Layout, prints: Prints, seed: int, index: in
     _print_code(draw, plane, layout, prints, boxes["code"], shade)
     left, top, right, bottom = boxes["marks"]
     frame = (left - FRAME_MARGIN, top - FRAME_MARGIN, right + FRAME_MARGIN, bottom + FRAME_MARGIN)
-    draw.rectangle(plane.box_px(frame), fill=_PANEL, outline=prints.ink, width=max(round(1.4 * plane.scale), 1))
+    tone = draw_integer(*PANEL, seed, "panel", index)
+    panel = (tone, tone - 1, tone - 5)
+    draw.rectangle(plane.box_px(frame), fill=panel, outline=prints.ink, width=max(round(1.4 * plane.scale), 1))
     _print_marks(draw, plane, prints, boxes["marks"], seed, index)
-    left, top, right, bottom = boxes["symbol"]
+    _print_symbol(plane, prints, boxes["symbol"], _between(SYMBOL_INK, seed, "symbol ink", index))
+
+
+def _between(limits: tuple[float, float], seed: int, *name: object) -> float:
+    low, high = limits
+    return low + (high - low) * draw_fraction(seed, *name)
+
+
+def _print_symbol(plane: Plane, prints: Prints, square: UnitBox, ink_share: float) -> None:
+    """The shape, which reaches all four sides of its square, with a hole of the same shape."""
+    left, top, right, bottom = square
     first, last = plane.px(left, top), plane.px(right, bottom)
     spans = (last[0] - 1 - first[0], last[1] - 1 - first[1])
-    points = [(first[0] + round(x * spans[0]), first[1] + round(y * spans[1])) for x, y in shape_outline(prints.shape)]
-    draw.polygon(points, fill=prints.ink)
+    stencil = Image.new("L", plane.image.size, 0)
+    cut = ImageDraw.Draw(stencil)
+    for outline, value in ((shape_outline(prints.shape), 255), (shape_hole(prints.shape, ink_share), 0)):
+        cut.polygon([(first[0] + round(x * spans[0]), first[1] + round(y * spans[1])) for x, y in outline], fill=value)
+    plane.image.paste(prints.ink, (0, 0), stencil)
 
 
 def _print_code(
@@ -119,7 +140,7 @@ def _print_marks(draw: ImageDraw.ImageDraw, plane: Plane, prints: Prints, area: 
     """Marks, all alike and apart from one another, at drawn places of their area."""
     left, top, right, bottom = area
     step_x, step_y = (right - left) / COLUMNS, (bottom - top) / ROWS
-    height = 0.54 * min(step_x, step_y)
+    height = _between(MARK_HEIGHT, seed, "mark height", index) * min(step_x, step_y)
     width = height / 2 if prints.marks == "bars" else height
     for place in draw_order(range(COLUMNS * ROWS), str, seed, "marks", index)[: prints.count]:
         row, column = divmod(place, COLUMNS)

@@ -1,10 +1,13 @@
-"""How far degradation reaches: a region, a margin around it, and nothing else."""
+"""How far degradation reaches: the box of a region, a margin around it, and nothing else.
+
+What counts is the box, also of a mask: degradation that followed the outline of a mask would draw it, and the outline may be
+the answer.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
 
 from stimuli_builder.image.item import Region
 
@@ -25,21 +28,21 @@ def window(region: Region, size: tuple[int, int], reach_px: int) -> tuple[slice,
 
 
 def distance_px(region: Region, size: tuple[int, int], reach_px: int) -> NDArray[np.float64]:
-    """Distance from the region of each pixel of `window`, 0 inside.
-
-    Raises:
-        ValueError: if the region is empty or lies outside of the image.
-    """
-    mask = region.mask(size)[window(region, size, reach_px)]
-    return distance_transform_edt(~mask)
+    """Distance of each pixel of `window` from the nearest pixel of the region's box, 0 inside."""
+    left, top, right, bottom = region.box
+    rows, columns = (np.arange(part.start, part.stop) for part in window(region, size, reach_px))
+    down = np.maximum(0, np.maximum(top - rows, rows - bottom + 1))
+    across = np.maximum(0, np.maximum(left - columns, columns - right + 1))
+    return np.sqrt(np.square(down)[:, None] + np.square(across))
 
 
 def affected(region: Region, size: tuple[int, int], margin: float) -> NDArray[np.bool_]:
-    """The pixels that degradation may change, shape (height, width): the region and `margin` of its height around.
+    """The pixels that degradation may change, shape (height, width): the region's box and `margin` of its height around.
 
     Raises:
         ValueError: if the region is empty or lies outside of the image.
     """
+    region.mask(size)  # raises
     reach_px = margin_px(region, margin)
     within = np.zeros((size[1], size[0]), dtype=bool)
     within[window(region, size, reach_px)] = distance_px(region, size, reach_px) <= reach_px

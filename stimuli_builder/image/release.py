@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +25,14 @@ from stimuli_builder.errors import CavedError
 from stimuli_builder.image.card import image_card_text
 from stimuli_builder.image.info import IMAGE_BENCHMARK, IMAGE_FORMAT_VERSION, ImageReleaseInfo
 from stimuli_builder.image.item import ITEM_FEATURES, StoredQuestion
+from stimuli_builder.image.levels import leading_categories
 from stimuli_builder.release import FrameStore, write_frames
 from stimuli_builder.release_info import CARD_FILE, INFO_FILE
 from stimuli_builder.release_schema import row_hash
 
 ITEMS_FILE = Path("items", "items.parquet")
 IMAGES_FOLDER = "images"
+COVERED = ("seed", "levels", "strengths", "margin", "canvas_px", "calibrated_by")  # fields under the digest
 
 
 def images_of(questions: Iterable[StoredQuestion]) -> list[str]:
@@ -37,17 +40,19 @@ def images_of(questions: Iterable[StoredQuestion]) -> list[str]:
     return list(dict.fromkeys(view.image for question in questions for view in question.views))
 
 
-def image_release_digest(images: Iterable[str], rows: Iterable[Mapping[str, Any]], canvas_px: int) -> str:
+def image_release_digest(images: Iterable[str], rows: Iterable[Mapping[str, Any]], info: ImageReleaseInfo) -> str:
     """SHA-256 over the sorted hashes of everything a model or a measure can depend on.
 
-    It covers pixels (image ids), every field of every question, canvas and format, and no detail of how they are stored.
+    It covers pixels (image ids), every field of every question, the format, and what the description says of the experiment
+    (`COVERED`); no detail of how they are stored, nor who built it.
 
     Args:
         images: distinct image ids.
         rows: of the `items` config.
-        canvas_px: side of procedural images; 0 for images of their own sizes.
+        info: the description; its own digest has no say.
     """
-    lines = [f"{IMAGE_BENCHMARK} format {IMAGE_FORMAT_VERSION} canvas {canvas_px}"]
+    covered = json.dumps({name: getattr(info, name) for name in COVERED}, sort_keys=True)
+    lines = [f"{IMAGE_BENCHMARK} format {IMAGE_FORMAT_VERSION} {covered}"]
     lines += [f"image {image}" for image in set(images)]
     lines += [f"question {row_hash(row)}" for row in rows]
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
@@ -75,7 +80,7 @@ def write_image_release(
     pq.write_table(table, path)
     write_frames(folder / IMAGES_FOLDER, images_of(questions), image_of, progress)
     write_whole(folder / INFO_FILE, info.to_json().encode())
-    write_whole(folder / CARD_FILE, image_card_text(info).encode())
+    write_whole(folder / CARD_FILE, image_card_text(info, leading_categories(questions)).encode())
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ class ImageRelease:
             CavedError: if a table is missing or damaged.
         """
         rows = (question.to_row() for question in self.questions())
-        return image_release_digest(self.images().ids(), rows, self.info.canvas_px)
+        return image_release_digest(self.images().ids(), rows, self.info)
 
 
 def open_image_release(folder: Path) -> ImageRelease:

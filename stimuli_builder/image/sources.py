@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from stimuli_builder.errors import CavedError
+from stimuli_builder.frames import frame_id
 from stimuli_builder.image.image_files import read_upright
 from stimuli_builder.image.item import Scene
 from stimuli_builder.image.photos import Photos
 from stimuli_builder.image.scenes import procedural_scene
+
+SHARED = "items that share a photo are not independent, and intervals take them to be"
 
 
 class Plan(Protocol):
@@ -49,6 +51,7 @@ class ProceduralPlan:
     index: int
     canvas_px: int
     photo: str = ""  # name of the photo, relative to its folder
+    photo_id: str = ""  # of its pixels when the build began
     folder: Path = Path()
 
     def scene(self) -> Scene:
@@ -59,6 +62,8 @@ class ProceduralPlan:
             photo = read_upright(self.folder / self.photo).image
         except CavedError as error:
             raise CavedError(f"{self.photo} {error}") from error
+        if frame_id(photo) != self.photo_id:
+            raise CavedError(f"{self.photo} was changed while the release was built: run the same command again")
         drawn = procedural_scene(self.seed, self.index, self.canvas_px, photo)
         return replace(drawn, source=f"{drawn.source} {self.photo}")
 
@@ -69,17 +74,17 @@ class ProceduralPlan:
 
 def procedural_source(items: int, seed: int, canvas_px: int, photos: Photos | None = None) -> SceneSource:
     """Procedural items 0 .. items - 1; item i depends on the seed, on i, and on the photos alone."""
-    behind: Sequence[str] = [photos.behind(seed, index) if photos else "" for index in range(items)]
-    folder = photos.folder if photos else Path()
-    plans = tuple(ProceduralPlan(seed, index, canvas_px, photo, folder) for index, photo in enumerate(behind))
     if photos is None:
+        plans = tuple(ProceduralPlan(seed, index, canvas_px) for index in range(items))
         return SceneSource("procedural scenes", _hash("procedural"), canvas_px, plans, "mit")
+    ids = dict(zip(photos.names, photos.ids, strict=True))
+    behind = enumerate(photos.behind(seed, index) for index in range(items))
+    plans = tuple(ProceduralPlan(seed, n, canvas_px, name, ids[name], photos.folder) for n, name in behind)
     count = len(photos.names)
-    notes = photos.notes
+    notes, name = photos.notes, f"procedural scenes on {count} photos"
     if count < items:
         shared = f"{items} items share {count} photos, and intervals take items for independent: give as many photos as items"
-        notes = (*notes, shared)
-    name = f"procedural scenes on {count} photos"
+        notes, name = (*notes, shared), f"{name}; {SHARED}"
     return SceneSource(name, _hash("photos", photos.fingerprint), canvas_px, plans, "that of the photos", notes)
 
 

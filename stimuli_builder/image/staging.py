@@ -14,6 +14,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 from threadpoolctl import threadpool_limits
 
@@ -21,9 +22,10 @@ from metrics.image.trial import INTACT, Mode
 from metrics.several_processes import work_on_all
 from stimuli_builder.atomic import write_whole
 from stimuli_builder.errors import BadInputs, CavedError
-from stimuli_builder.frames import encode, frame_id
-from stimuli_builder.image.degraded import degraded_views
-from stimuli_builder.image.item import ItemView, StoredQuestion
+from stimuli_builder.frames import decode, encode, frame_id
+from stimuli_builder.image.degraded import affected, degraded_views
+from stimuli_builder.image.distinct import levels_that_are_none
+from stimuli_builder.image.item import ItemView, Region, Scene, StoredQuestion
 from stimuli_builder.image.levels import strengths_for
 from stimuli_builder.image.slots import draw_slots
 from stimuli_builder.image.sources import Plan
@@ -58,9 +60,13 @@ class ImageStaging:
         return self.folder / "items" / f"{name}.json"
 
     def record(self, index: int) -> list[dict[str, Any]] | None:
-        """The rows of an item that was finished before, or None."""
-        path = self._record_path(index)
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        """The rows of an item that was finished before and whose images are whole, or None."""
+        try:
+            rows = json.loads(self._record_path(index).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        images = {view["image"] for row in rows for view in row["views"]}
+        return rows if all(self.holds(image) for image in images) else None
 
     def save(self, index: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Remember the rows of an item whose images are stored."""
@@ -69,10 +75,16 @@ class ImageStaging:
     def store(self, image: Image.Image) -> str:
         """Keep an image; returns its id."""
         name = frame_id(image)
-        path = self.image_path(name)
-        if not path.exists():
-            write_whole(path, encode(image), durable=False)
+        if not self.holds(name):
+            write_whole(self.image_path(name), encode(image), durable=False)
         return name
+
+    def holds(self, image: str) -> bool:
+        """Whether the image of an id is stored and whole; what a crash of the machine left may be neither."""
+        try:
+            return frame_id(decode(self.image_path(image).read_bytes())) == image
+        except (OSError, SyntaxError, ValueError):
+            return False
 
 
 def _questions(staging: ImageStaging, plan: Plan, degradation: Degradation) -> list[StoredQuestion]:
@@ -89,6 +101,7 @@ def _questions(staging: ImageStaging, plan: Plan, degradation: Degradation) -> l
             scene.image, regions[name], strengths, degradation.margin, seed, *of
         ):
             views[name].append(ItemView(mode, level, strength, achieved, staging.store(image)))
+        _check_levels(scene, regions[name], degradation.margin, views[name])
     return [
         StoredQuestion(
             item=scene.item,
@@ -104,16 +117,27 @@ def _questions(staging: ImageStaging, plan: Plan, degradation: Degradation) -> l
     ]
 
 
+def _check_levels(scene: Scene, region: Region, margin: float, views: Sequence[ItemView]) -> None:
+    """Raise a CavedError if two levels of a region show the same image."""
+    may_change = np.asarray(scene.image.convert("RGB"))[affected(region, scene.image.size, margin)]
+    same = levels_that_are_none(views, may_change)
+    if same:
+        raise CavedError(
+            f"region {region.name} of {scene.item}: {', '.join(same)} show the same image: give stronger levels, or levels "
+            "farther apart"
+        )
+
+
 def _attempt(staging: ImageStaging, degradation: Degradation, plan: Plan) -> tuple[list[dict[str, Any]], str | None]:
     """(rows, problem) of one item, perhaps in another process: a problem travels as its text."""
     if parent_process() is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are the parent's to handle
-    rows = staging.record(plan.index)
-    if rows is not None:
-        return rows, None
     try:
         with warnings.catch_warnings(), threadpool_limits(1):  # blurs are small: BLAS' own threads would only wait
             warnings.simplefilter("ignore")  # Pillow's, of files that were looked at before
+            kept = staging.record(plan.index)
+            if kept is not None:
+                return kept, None
             rows = [question.to_row() for question in _questions(staging, plan, degradation)]
     except CavedError as error:
         return [], f"item {plan.index}: {error}"

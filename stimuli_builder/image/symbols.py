@@ -50,3 +50,24 @@ def shape_outline(shape: str) -> list[Point]:
     left, top, width, height = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
     # Rounded, since the last bits of sin and cos differ between machines.
     return [(round((x - left) / width, 6), round((y - top) / height, 6)) for x, y in _CORNERS[shape]]
+
+
+def shape_hole(shape: str, ink_share: float) -> list[Point]:
+    """The corners of a hole, similar to `shape_outline(shape)` about its centroid, that leaves `ink_share` of the square.
+
+    Raises:
+        ValueError: if the whole shape has less ink than that.
+    """
+    corners = shape_outline(shape)
+    area, middle_x, middle_y = 0.0, 0.0, 0.0
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+        cross = (x0 * y1 - x1 * y0) / 2
+        area += cross
+        middle_x += cross * (x0 + x1) / 3
+        middle_y += cross * (y0 + y1) / 3
+    if not 0 < ink_share < area:
+        raise ValueError(f"a {shape} fills {area:.2f} of its square, {ink_share:.2f} is asked for")
+    middle_x, middle_y, scale = middle_x / area, middle_y / area, math.sqrt(1 - ink_share / area)
+    return [
+        (round(middle_x + scale * (x - middle_x), 6), round(middle_y + scale * (y - middle_y), 6)) for x, y in corners
+    ]

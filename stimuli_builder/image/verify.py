@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from metrics.image.trial import OPTIONS, Mode
 from stimuli_builder.errors import CavedError
-from stimuli_builder.image.info import ImageReleaseInfo
+from stimuli_builder.image.info import NOT_CALIBRATED, ImageReleaseInfo
 from stimuli_builder.image.item import StoredQuestion
-from stimuli_builder.image.levels import check_strengths
+from stimuli_builder.image.levels import check_strengths, leading_categories
 from stimuli_builder.image.release import ITEMS_FILE, ImageRelease
 from stimuli_builder.image.verify_pixels import check_item_pixels
 from stimuli_builder.image.verify_questions import check_item, check_question
@@ -41,7 +41,11 @@ def verify_image_release(
     items: dict[str, list[StoredQuestion]] = {}
     for question in questions:
         items.setdefault(question.item, []).append(question)
-    findings = [*_check_files(release, store), *_check_strengths(info), *_check_counts(info, questions, items)]
+    findings = [
+        *_check_files(release, store),
+        *_check_strengths(info, questions),
+        *_check_counts(info, questions, items),
+    ]
     numbers: Counter[str] = Counter()
     for question in questions:
         category = question.question.category
@@ -80,8 +84,10 @@ def _check_files(release: ImageRelease, store: FrameStore) -> Iterator[str]:
         yield f"{rows} stored images have {len(store.ids())} ids: some are stored twice"
 
 
-def _check_strengths(info: ImageReleaseInfo) -> Iterator[str]:
-    for category in info.categories:
+def _check_strengths(info: ImageReleaseInfo, questions: Sequence[StoredQuestion]) -> Iterator[str]:
+    """Levels of the categories that stand first among the questions of a region, and of no others."""
+    leading = [category for category, leaders in leading_categories(questions).items() if category in leaders]
+    for category in leading:
         modes = info.strengths.get(category, {})
         try:
             check_strengths(cast("dict[Mode, tuple[float, ...]]", modes))
@@ -91,8 +97,10 @@ def _check_strengths(info: ImageReleaseInfo) -> Iterator[str]:
             counts = {len(values) for values in modes.values()}
             if counts != {info.levels}:
                 yield f"{category} has {max(counts)} levels, the release says {info.levels}"
-    if set(info.strengths) != set(info.categories):
-        yield f"there are levels of {', '.join(info.strengths)}, the categories are {', '.join(info.categories)}"
+    if set(info.strengths) != set(leading):
+        yield f"there are levels of {', '.join(info.strengths)}, the categories that have any are {', '.join(leading)}"
+    if info.calibrated_by != NOT_CALIBRATED:
+        yield f"its levels are said to be found by {info.calibrated_by!r}, this version can only build {NOT_CALIBRATED!r}"
     if not 0 <= info.margin <= 1:
         yield f"a margin of {info.margin} of the region's height"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from metrics.image.trial import DEGRADED, INTACT, OPTIONS
-from stimuli_builder.image.annotation import alike_options
+from stimuli_builder.image.annotation_options import option_problems
 from stimuli_builder.image.annotation_regions import MIN_REGION_PX
 from stimuli_builder.image.info import PARAPHRASES, ImageReleaseInfo
 from stimuli_builder.image.item import Slot, StoredQuestion
@@ -17,8 +17,7 @@ from stimuli_builder.image.slots import draw_slots
 def check_question(stored: StoredQuestion, number: int, info: ImageReleaseInfo) -> Iterator[str]:
     """Everything that is wrong with one question by itself, the `number`-th of its category, as sentences."""
     question = stored.question
-    for one, other in alike_options(question.options):
-        yield f"the options {one!r} and {other!r} are the same but for case, spaces or Unicode form"
+    yield from option_problems(question.options)
     for place, slot in enumerate(stored.slots):
         yield from (f"slot {place}: {text}" for text in _check_slot(slot))
     first, second = stored.slots
@@ -50,6 +49,9 @@ def check_item(listed: Sequence[StoredQuestion], place: int, info: ImageReleaseI
     """Everything that is wrong with the questions of one item together; it is the `place`-th of the release."""
     if {question.index for question in listed} != {place}:
         yield f"has the number {listed[0].index}, it is item {place} of the release"
+    drawn = listed[0].kind != "photo"
+    if drawn != (info.canvas_px > 0):
+        yield f"is a {listed[0].kind}, {'drawn' if drawn else 'not drawn'}, and the release says a canvas of {info.canvas_px} px"
     if len({(question.kind, question.source) for question in listed}) > 1:
         yield "its questions name several kinds or sources"
     first: dict[str, StoredQuestion] = {}

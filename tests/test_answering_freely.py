@@ -45,7 +45,10 @@ def written(monkeypatch):
     """`generate` as a model would have it: the prompt, then its answer."""
 
     def generate(self, input_ids=None, pixel_values=None, **_):
-        answers = [f"It is number {int(ids.sum())} {int(image.sum())}." for ids, image in zip(input_ids, pixel_values)]
+        answers = [
+            f"It is number {int(ids.sum())} {int(image.sum())}."
+            for ids, image in zip(input_ids, pixel_values, strict=True)
+        ]
         return torch.cat([input_ids, encode([a + "\0" for a in answers])], dim=1)
 
     monkeypatch.setattr(GenerationMixin, "generate", generate)

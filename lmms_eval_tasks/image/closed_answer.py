@@ -8,10 +8,10 @@ from typing import Any
 from lmms_eval_tasks.answer_text import Option, read_answer
 from lmms_eval_tasks.image.free_answer import read_free_answer
 from lmms_eval_tasks.readout import option_fields, text_of
+from metrics.image.table import TIE
 from metrics.image.trial import LETTERS
 from metrics.trial import Answer
 
-TIE = "a tie between options"
 _BY_WORDS = ("the option's own words", "no option is named", "both orders are stated")  # of a question about order
 
 

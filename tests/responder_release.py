@@ -85,7 +85,9 @@ def decided(
         if elicitation == "closed" and policy.confidence:
             rest = (1 - policy.confidence) / 4
             stated = {other: policy.confidence if other == letter else rest for other in LETTERS}
-        answer = Answer("abstained" if meant.option is None else "answered", meant.option and letter, stated)
+        answer = Answer(
+            "abstained" if meant.option is None else "answered", meant.option and letter, stated, stated and 1.0
+        )
         silent = {
             **doc,
             "options": tuple(doc["options"]),

@@ -411,10 +411,10 @@ def test_golden_images():
             pixels = np.rint(pixels.reshape(15, 8, 20, 8, 3).mean((1, 3)) / 2).astype(np.uint8)
         found[f"{mode} L{level}"] = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
     assert found == {
-        "subtractive L1": "011f43f2b719885a",
-        "subtractive L2": "bf6a76065e59867e",
-        "subtractive L3": "e86cf26cbbd47d25",
-        "corruptive L1": "ba9cb638b52a8b24",
-        "corruptive L2": "ef2ee4b3aef17aec",
-        "corruptive L3": "29fb0dbcf211bff3",
+        "subtractive L1": "6eba4dfcc4c76fa4",
+        "subtractive L2": "2b641b3f6a297769",
+        "subtractive L3": "2008a6e3f085bd9d",
+        "corruptive L1": "b151218555e03231",
+        "corruptive L2": "56f0fa97c41f5d32",
+        "corruptive L3": "b44f7009bb5f9c71",
     }

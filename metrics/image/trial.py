@@ -59,7 +59,9 @@ class ImageTrial:
     judged: Mapping[str, Any] | None = None  # a judge's reading: outcome, option, refused; None without a judge
     receipt: Mapping[str, Any] | None = None
     padding: bool = False  # repeated so that all ranks have equal shares; never counted
-    release_levels: int = 0  # how many levels below L0 the release has in each mode, so that a missing one shows; 0: not known
+    release_levels: int = (
+        0  # how many levels below L0 the release has in each mode, so that a missing one shows; 0: not known
+    )
 
     def __post_init__(self) -> None:
         allowed: dict[str, tuple[object, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,16 +62,16 @@ def blurred(
     part = window(region, image.size, reach_px)
     share = sigma_share(distance_px(region, image.size, reach_px), reach_px)
     peaks_px = [sigma * region.height_px for sigma in sigmas]
-    totals = [np.zeros((*share.shape, 3), dtype=np.float32) for _ in peaks_px]  # half the memory of doubles
-    _add_smooth(totals, pixels[part], share, peaks_px)
     deviations = _measured(pixels, region, reach_px)
-    _add_grain(totals, deviations, share, peaks_px, draw_integer(0, 2**32 - 1, seed, *name, "grain"))
-    views = []
-    while totals:
-        shown = pixels.copy()
-        shown[part] = to_bytes(totals.pop(0))
-        views.append(Image.fromarray(shown))
-    return views
+    grain_seed = draw_integer(0, 2**32 - 1, seed, *name, "grain")
+    shown = [pixels.copy() for _ in peaks_px]
+    for channel in range(3):  # one at a time, and in floats: half the memory of doubles
+        totals = [np.zeros(share.shape, dtype=np.float32) for _ in peaks_px]
+        _add_smooth(totals, pixels[part][..., channel], share, peaks_px)
+        _add_grain(totals, deviations, channel, share, peaks_px, grain_seed)
+        for view, total in zip(shown, totals, strict=True):
+            view[part][..., channel] = to_bytes(total)
+    return [Image.fromarray(view) for view in shown]
 
 
 def sigma_share(distance: Floats, reach_px: int) -> Floats:
@@ -82,7 +83,8 @@ def sigma_share(distance: Floats, reach_px: int) -> Floats:
 
 def to_bytes(values: Floats | NDArray[np.float32]) -> NDArray[np.uint8]:
     """Round to the nearest byte, halves up; a little is added so that the last bits of a platform decide nothing."""
-    return np.floor(np.clip(values, 0, 255) + (0.5 + 1e-4)).astype(np.uint8)
+    clipped: NDArray[Any] = np.clip(values, 0, 255)
+    return np.floor(clipped + (0.5 + 1e-4)).astype(np.uint8)
 
 
 def gaussian_matrix(length: int, sigma_px: float) -> Floats:
@@ -114,22 +116,17 @@ def _ladder(peak_px: float) -> list[float]:
 def _add_smooth(
     totals: Sequence[NDArray[np.float32]], pixels: NDArray[np.uint8], share: Floats, peaks_px: Sequence[float]
 ) -> None:
-    """Add to each of `totals`, shape (height, width, 3), `pixels` blurred by a sigma of its peak times `share`.
+    """Add to each of `totals` a channel's `pixels`, all of shape (height, width), blurred by a sigma of its peak times `share`.
 
     A Gaussian blur changes steadily with its variance, and is interpolated in that between the rungs of a ladder.
     """
     ladders = [_ladder(peak_px) for peak_px in peaks_px]
     for sigma_px in sorted(set().union(*ladders)):
-        weights = [
-            _rung_weight(ladder, ladder.index(sigma_px), peak_px * share) if sigma_px in ladder else None
-            for peak_px, ladder in zip(peaks_px, ladders, strict=True)
-        ]
-        down, along = (gaussian_matrix(length, sigma_px) for length in share.shape)
-        for channel in range(3):
-            even = down @ pixels[..., channel].astype(float) @ along.T
-            for total, weight in zip(totals, weights, strict=True):
-                if weight is not None:
-                    total[..., channel] += weight * even
+        even = gaussian_matrix(len(share), sigma_px) @ pixels.astype(float)
+        even = even @ gaussian_matrix(share.shape[1], sigma_px).T
+        for total, ladder, peak_px in zip(totals, ladders, peaks_px, strict=True):
+            if sigma_px in ladder:
+                total += _rung_weight(ladder, ladder.index(sigma_px), peak_px * share) * even
 
 
 def _rung_weight(ladder: Sequence[float], rung: int, sigma_px: Floats) -> NDArray[np.float32]:
@@ -139,14 +136,17 @@ def _rung_weight(ladder: Sequence[float], rung: int, sigma_px: Floats) -> NDArra
 
 
 def _add_grain(
-    totals: Sequence[NDArray[np.float32]], deviations: Floats, share: Floats, peaks_px: Sequence[float], seed: int
+    totals: Sequence[NDArray[np.float32]],
+    deviations: Floats,
+    channel: int,
+    share: Floats,
+    peaks_px: Sequence[float],
+    seed: int,
 ) -> None:
-    """Add to each of `totals` as much grain as a blur of its peak times `share` takes away."""
+    """Add to each of `totals` as much of a channel's grain as a blur of its peak times `share` takes away."""
     for band, axis, part in drawn_grain(deviations, share.shape, seed):
         for total, peak_px in zip(totals, peaks_px, strict=True):
-            put_back = part * lost_share(band, peak_px * share)
-            for channel in range(3):
-                total[..., channel] += AXES[axis, channel] * put_back
+            total += AXES[axis, channel] * part * lost_share(band, peak_px * share)
 
 
 def _measured(pixels: NDArray[np.uint8], region: Region, reach_px: int) -> Floats:

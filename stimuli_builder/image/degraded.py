@@ -47,6 +47,7 @@ def degraded_views(
     hidden = occluded(image, region, shares, margin, seed, *name)
     for level, (share, (achieved, view)) in enumerate(zip(shares, hidden, strict=True), start=1):
         yield "subtractive", level, share, achieved, view
+    del hidden  # large where the image is
     for level, (sigma, view) in enumerate(
         zip(sigmas, blurred(image, region, sigmas, margin, seed, *name), strict=True), start=1
     ):

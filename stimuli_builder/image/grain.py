@@ -23,7 +23,11 @@ COARSEST = 1 / 4  # of the region's height: an edge beyond is structure
 TRUNCATE = 4.0  # in sigmas, where a Gaussian ends
 ENOUGH_PIXELS = 64  # to measure grain on
 LEAST = 0.05  # grey levels; a deviation below is none
-SQUARE_PX, SQUARE_EDGES, QUIET = 7, 2.5, 0.1  # side of squares, at least and over a band's edge; the quantile that counts
+SQUARE_PX, SQUARE_EDGES, QUIET = (
+    7,
+    2.5,
+    0.1,
+)  # side of squares, at least and over a band's edge; the quantile that counts
 # Lightness and two opponent axes, orthonormal: grey grain lies along the first one only.
 AXES = np.array([[1, 1, 1], [1, -1, 0], [1, 1, -2]]) / np.sqrt([[3], [2], [6]])
 _LIMITS = np.append(0, np.geomspace(0.002, 0.5, 40))  # cycles per pixel, along either axis
@@ -58,9 +62,7 @@ def bands(values: Floats, count: int = FINE_BANDS) -> Iterator[Floats]:
         finer = coarser
 
 
-def measured_grain(
-    pixels: NDArray[np.uint8], places: Sequence[NDArray[np.bool_]], count: int = FINE_BANDS
-) -> Floats:
+def measured_grain(pixels: NDArray[np.uint8], places: Sequence[NDArray[np.bool_]], count: int = FINE_BANDS) -> Floats:
     """Standard deviation of the grain of `pixels`, shape (height, width, 3), by band and axis: shape (count, 3).
 
     Grain is what even quiet spots have: deviations within small squares are taken, and of those a low quantile, which print,

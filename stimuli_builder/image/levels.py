@@ -18,8 +18,8 @@ MARGIN = 0.75  # of the region's height
 DEFAULT_STRENGTHS: dict[str, dict[Mode, tuple[float, ...]]] = {
     "code": {"subtractive": (0.15, 0.3, 0.45, 0.6, 1.0), "corruptive": (0.09, 0.11, 0.135, 0.18, 0.3)},
     "colour": {"subtractive": (0.5, 0.8, 0.9, 0.97, 1.0), "corruptive": (0.3, 0.7, 1.3, 2.5, 6.0)},
-    "count": {"subtractive": (0.06, 0.15, 0.3, 0.5, 1.0), "corruptive": (0.12, 0.15, 0.175, 0.21, 2.0)},
-    "shape": {"subtractive": (0.3, 0.6, 0.8, 0.92, 1.0), "corruptive": (0.12, 0.2, 0.3, 0.5, 2.0)},
+    "count": {"subtractive": (0.06, 0.15, 0.3, 0.5, 1.0), "corruptive": (0.12, 0.15, 0.175, 0.21, 0.6)},
+    "shape": {"subtractive": (0.3, 0.6, 0.8, 0.92, 1.0), "corruptive": (0.12, 0.2, 0.3, 0.5, 1.0)},
 }
 
 

@@ -18,8 +18,9 @@ from stimuli_builder.image.reach import distance_px, margin_px, window
 # that were chosen to stand out from an image would tell of what they hide.
 TONES = (72, 184)
 CELL_HEIGHTS = 1 / 3  # side of a patch over the region's height
-CELL_SHARE = 0.05  # of the box's pixels, at most, so that every share is met within half of it
-CELL_SHARE_OF_MASK = 0.015  # the same where a mask fills a part of its box only
+CELL_SHARE = (
+    0.02  # of the box's pixels, at most: every share is met within half of it, and of a mask that fills a third or more
+)
 SHARE_TOLERANCE = 0.03
 
 
@@ -52,8 +53,7 @@ def hidden_pixels(
     mask = region.mask(size)
     area = int(mask.sum())
     left, top, right, bottom = region.box
-    cell_share = CELL_SHARE_OF_MASK if region.runs else CELL_SHARE
-    side = math.sqrt(cell_share * (right - left) * (bottom - top))
+    side = math.sqrt(CELL_SHARE * (right - left) * (bottom - top))
     cell_px = max(1, math.floor(min(CELL_HEIGHTS * region.height_px, side)))
     reach_px = margin_px(region, margin)
     rows, columns = window(region, size, reach_px)

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import pandas as pd
+
 from lmms_eval_tasks.harness_run import HarnessRun
 from lmms_eval_tasks.image.ocr_engine import WEIGHTS
 from lmms_eval_tasks.image.ocr_reader import CONFIDENCE
@@ -58,6 +60,11 @@ def installed(names: Sequence[str]) -> str:
         except ImportError:
             continue
     return ", ".join(found)
+
+
+def abstains_on(table: pd.DataFrame, categories: Sequence[str]) -> bool:
+    """Whether every trial of some categories was abstained from."""
+    return bool((table["abstained"][table["category"].isin(categories)] == 1).all())
 
 
 def command_of(arguments: argparse.Namespace) -> str:
@@ -113,7 +120,7 @@ def main(given: Sequence[str]) -> int:
         "",
         *curve_table(points),
         f"It abstains on every question of the other categories ({', '.join(others)})."
-        if all(measured[tasks[0]][f"abstention_neutral_{other}"].value == 1 for other in others)
+        if abstains_on(tables[TASKS["open"]], others)
         else "**It answered questions of a category that it cannot read.**",
         "",
         "No framing moves it. All categories, both modes:",

@@ -47,7 +47,7 @@ def test_every_number_of_a_responder(quiet, tmp_path):
     spoilt = next(path for path in logs if not path.stem.endswith("closed"))
     spoilt.write_text(spoilt.read_text().replace('"framing": "plain"', '"framing": "conviction"', 1))
     wrong = script("validate_image.py", *arguments)
-    assert wrong.returncode == 1 and "trial" in (wrong.stdout + wrong.stderr)
+    assert wrong.returncode == 1 and "incomplete" in wrong.stdout and "in the results file" in page.read_text()
 
 
 def test_curves_of_the_reader(quiet, tmp_path):

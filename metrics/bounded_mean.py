@@ -22,6 +22,7 @@ SMALLEST_P = 1e-12  # sums come from a Fourier transform; smaller probabilities 
 
 _LATTICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)  # steps of hard rates, letter ties and J - J0 / 2 between their bounds
 _FINE = 128  # steps for other values
+_CLOSEST = 1e-12  # of a mean to a bound
 _ROUNDED = 12  # decimals to which values are told apart
 _EDGE = 1e-9  # relative distance of candidates from a bound
 
@@ -91,6 +92,7 @@ def _nearest(values: Array, seen: Array, mean: float) -> tuple[Array, float, flo
     Returns:
         The probabilities of the values, of 0 and of 1; the last two beyond what the values have there.
     """
+    mean = min(max(mean, _CLOSEST), 1 - _CLOSEST)  # a search that rounds may arrive at a bound itself
     away = values - mean
     pairs = list(zip(seen.tolist(), away.tolist(), strict=True))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageFile
 
 # InternVL's tile, a multiple of Qwen2.5-VL's 56 and Qwen3-VL's 64, and the Qwen wrappers' default
 # min_pixels: no wrapper resizes such a frame a second time.
@@ -38,13 +41,27 @@ def encode(image: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
+_reading = threading.RLock()
+
+
+@contextmanager
+def whole_images() -> Iterator[None]:
+    """Within this block Pillow refuses images that are cut short, whoever asked it not to: lmms-eval does when it is imported."""
+    with _reading:
+        before, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
+        try:
+            yield
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = before
+
+
 def decode(data: bytes) -> Image.Image:
     """The RGB image of `encode`d bytes.
 
     Raises:
         OSError: if they are no image, or a broken one.
     """
-    with Image.open(io.BytesIO(data)) as image:
+    with whole_images(), Image.open(io.BytesIO(data)) as image:
         rgb = image.convert("RGB")
     rgb.info.clear()  # pixels and nothing else
     return rgb

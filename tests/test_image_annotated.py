@@ -664,3 +664,21 @@ def test_options_that_differ_in_case_and_spaces_alone_are_alike(text, change):
     if text.isascii():
         assert alike_key(change(text)) == folded
         assert alike_options([text, change(text)]) == [(text, change(text))]
+
+
+def test_images_that_are_cut_short_are_refused_whatever_another_library_told_pillow(tmp_path, monkeypatch):
+    from PIL import ImageFile
+
+    from stimuli_builder.frames import decode, encode
+    from stimuli_builder.image.image_files import UnreadableImage, read_upright
+
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    path = tmp_path / "photo.jpg"
+    Image.effect_noise((64, 64), 90).convert("RGB").save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UnreadableImage):
+        read_upright(path)
+    with pytest.raises(OSError):
+        decode(whole[: len(whole) // 2])
+    assert decode(encode(Image.new("RGB", (8, 8)))).size == (8, 8) and ImageFile.LOAD_TRUNCATED_IMAGES

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from stimuli_builder.errors import CavedError
+from stimuli_builder.frames import whole_images
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF")
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"})
@@ -60,7 +61,7 @@ def read_upright(path: Path) -> UprightImage:
     if not path.is_file():
         raise UnreadableImage(_missing(path))
     try:
-        with Image.open(path, formats=FORMATS) as opened:
+        with whole_images(), Image.open(path, formats=FORMATS) as opened:
             return _upright(opened)
     except UnreadableImage:
         raise

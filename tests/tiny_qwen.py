@@ -131,3 +131,6 @@ def _answer_with_one_of(
     head.zero_()
     head[a], head[b] = 4 * side, -4 * side
     head[end] = 20 * stop
+    if max(map(len, answers)) > 1:  # letters, which it would not say, are told apart all the same
+        for letter in "ABCDE":
+            head[tokenizer.convert_tokens_to_ids(letter)] = 0.1 * torch.randn(embedding.shape[1])

@@ -1,0 +1,185 @@
+"""The small reader learns from what lmms-eval's wrapper will show it, and a training that is stopped goes on."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+
+from lmms_eval_tasks.small_reader import stages
+from lmms_eval_tasks.small_reader.architecture import VIDEO_READER, new_reader, reader_processor, reader_tokenizer
+from lmms_eval_tasks.small_reader.batches import batch_of, hidden_states, lesson_loss, told_letter_a, written
+from lmms_eval_tasks.small_reader.curriculum import STAGES, step_lessons
+from lmms_eval_tasks.small_reader.frame_bank import FrameBank, frame_bank, patches, seen_frame
+from lmms_eval_tasks.small_reader.pairs import split_pairs
+from lmms_eval_tasks.small_reader.sight import (
+    NamingHeads,
+    frame_tokens,
+    glimpses,
+    sight_accuracy,
+    sight_loss,
+    tokens_of_bank,
+    word_rows,
+)
+from lmms_eval_tasks.small_reader.stages import Learning, learn, seconds_learnt
+from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus, phrase
+from stimuli_builder.procedural import COLOURS, SHAPES, render
+
+LOCATION = "procedural:event?colour=red&shape=star&variant=7"
+SIDE = 4  # patches
+
+
+@pytest.fixture(scope="module")
+def parts():
+    tokenizer = reader_tokenizer(corpus())
+    return tokenizer, reader_processor(VIDEO_READER, tokenizer), new_reader(VIDEO_READER, tokenizer, 0)
+
+
+@pytest.fixture(scope="module")
+def bank(parts) -> FrameBank:
+    return frame_bank(parts[1], VIDEO_READER.side_px, 0, 2, 1, 3)
+
+
+def test_weights_are_few_and_marked_as_a_control(parts):
+    _, _, model = parts
+    assert sum(weight.numel() for weight in model.parameters()) < 2_000_000
+    assert model.config.caved_control == "control"
+
+
+def test_every_word_of_a_lesson_is_one_token(parts):
+    tokenizer, _, _ = parts
+    for event in range(len(EVENTS)):
+        assert len(tokenizer.tokenize(f"A. {phrase(event)}")) == 2 + len(phrase(event).split())
+    for step in range(5):
+        for lesson in step_lessons(STAGES[-1], 0, step, split_pairs()[0]).lessons[:8]:
+            _, text = written(lesson)
+            assert tokenizer.decode(tokenizer(text, add_special_tokens=False)["input_ids"]) == text
+    assert len(tokenizer(["A", "B"], add_special_tokens=False)["input_ids"][0]) == 1
+
+
+def test_frames_are_what_the_wrapper_makes_of_them(parts):
+    """The harness hands a list of images to qwen_vl_utils and the processor; lessons take the short way."""
+    from qwen_vl_utils import process_vision_info
+
+    _, processor, _ = parts
+    times_s = [0.1, 1.7, 3.3, 5.9]
+    pixels = VIDEO_READER.pixels
+    item = {
+        "type": "video",
+        "video": [render(LOCATION, t, 448) for t in times_s],
+        "min_pixels": pixels,
+        "max_pixels": pixels,
+    }
+    _, videos = process_vision_info([{"role": "user", "content": [item]}])
+    theirs = processor.video_processor(videos, return_tensors="pt")["pixel_values_videos"]
+    ours = patches(processor, [seen_frame(LOCATION, t, VIDEO_READER.side_px) for t in times_s])
+    assert ours.shape == (4, SIDE * SIDE, 588)
+    assert (theirs.reshape(ours.shape) - ours).abs().max() < 0.05  # a level of 255 is 0.015
+
+
+@pytest.mark.parametrize("spacing_s", [0.5, 7.25])
+def test_a_lesson_is_computed_as_the_whole_model_computes_it(parts, bank, spacing_s):
+    """The language model on kept tokens of frames, against transformers' own way from pixels to logits."""
+    tokenizer, processor, model = parts
+    model = model.eval()
+    tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
+    lessons = step_lessons(STAGES[2], 0, 0, split_pairs()[0]).lessons[:4]
+    batch = batch_of(lessons, tokens, tokenizer, torch.full((4,), spacing_s), torch.Generator().manual_seed(1))
+    flat = torch.cat([tokens.events.flatten(0, 1), tokens.backgrounds.flatten(0, 1)])
+    pixels = torch.cat([bank.events.flatten(0, 1), bank.backgrounds.flatten(0, 1)])
+    for row, lesson in enumerate(lessons):
+        shown = [int((flat == token).all(-1).nonzero()[0, 0]) for token in batch.frames[row]]
+        prompt, _ = written(lesson)
+        messages = [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": lesson.prompt}]}]
+        template = processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        assert template.replace("<|video_pad|>", "<|video_pad|>" * 16) == prompt
+        ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=False)["input_ids"]
+        with torch.no_grad():
+            whole = model(
+                input_ids=ids,
+                mm_token_type_ids=torch.where(ids == model.config.video_token_id, 2, 0).to(torch.int),
+                pixel_values_videos=pixels[shown].flatten(0, 1),
+                video_grid_thw=torch.tensor([[16, SIDE, SIDE]]),
+                second_per_grid_ts=torch.tensor([spacing_s]),
+            ).logits[0, -1]
+            ours = model.lm_head(hidden_states(model, batch, SIDE)[row, batch.prompt_ends[row]])
+        assert torch.allclose(whole, ours, atol=1e-4)
+
+
+def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
+    tokenizer, _, model = parts
+    tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
+    lessons = step_lessons(STAGES[1], 0, 3, split_pairs()[0]).lessons
+    batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
+    letters = tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
+    with torch.no_grad():
+        told = model.lm_head(hidden_states(model, batch, SIDE)).log_softmax(-1)
+        ours = lesson_loss(model, batch, SIDE, letters, 0.2).item()
+        share = told_letter_a(model, batch, SIDE, letters)
+    total, question = 0.0, []
+    for row, lesson in enumerate(lessons):
+        prompt, text = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in written(lesson))
+        if lesson.letter_a is not None:
+            at = told[row, len(prompt) - 1]
+            total -= lesson.letter_a * at[letters[0]] + (1 - lesson.letter_a) * at[letters[1]]
+            a, b = (float(at[letter].exp()) for letter in letters)
+            assert share[row] == pytest.approx(a / (a + b), rel=1e-4)
+        else:
+            answer = range(len(prompt), len(text))
+            total -= 1.5 / min(3, len(answer)) * sum(told[row, i - 1, text[i]] for i in answer)
+        start = prompt.index(tokenizer.convert_tokens_to_ids("<|vision_end|>")) + 1
+        question += [-told[row, i - 1, prompt[i]] for i in range(start, len(prompt))]
+    expected = float(total) / len(lessons) + 0.2 * float(np.mean([float(x) for x in question]))
+    assert ours == pytest.approx(expected, rel=1e-4)
+
+
+def test_sight_is_measured_by_the_nearest_words(parts, bank):
+    tokenizer, _, model = parts
+    rows = tuple(word_rows(model, tokenizer, list(words)) for words in (COLOURS, SHAPES))
+    seen = glimpses(bank, 200, torch.Generator().manual_seed(0))
+    wanted = rows[0][seen.colour] + rows[1][seen.shape]
+    assert sight_accuracy(wanted, rows, seen) == 1
+    assert sight_accuracy(wanted.roll(1, 0), rows, seen) < 0.4
+    heads = NamingHeads(VIDEO_READER.width)
+    away = frame_tokens(model.model.visual, seen.patches, VIDEO_READER.merge)
+    assert sight_loss(wanted, heads, rows, seen) < sight_loss(away, heads, rows, seen)
+
+
+class Interrupted(Exception):
+    pass
+
+
+def _learnt(folder, stop_at=None):
+    torch.manual_seed(3)
+    layer = torch.nn.Linear(4, 2)
+
+    def loss_at(step):
+        if step == stop_at:
+            raise Interrupted
+        x = torch.randn(8, 4, generator=torch.Generator().manual_seed(step))
+        return (layer(x) - x[:, :2]).pow(2).mean()
+
+    learning = Learning("line", 37, lambda step: 1e-2 / (1 + step), loss_at)
+    learn(Accelerator(cpu=True), {"layer": layer}, learning, folder, seed=0)
+    return layer.weight.detach().clone()
+
+
+@pytest.mark.parametrize("stop_at", [0, 9, 10, 11, 25, 36])
+def test_a_training_that_was_stopped_ends_where_the_whole_one_does(tmp_path, monkeypatch, stop_at):
+    monkeypatch.setattr(stages, "KEPT_EVERY", 10)
+    whole = _learnt(tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        _learnt(tmp_path / "stopped", stop_at)
+    (tmp_path / "stopped" / "unfinished").mkdir(exist_ok=True)  # a state that was cut short counts for nothing
+    assert torch.equal(_learnt(tmp_path / "stopped"), whole)
+    logs = [
+        [
+            (line["step"], line["loss"])
+            for line in map(json.loads, (tmp_path / n / "losses.jsonl").read_text().splitlines())
+        ]
+        for n in ("whole", "stopped")
+    ]
+    assert logs[0] == logs[1] and logs[0][-1][0] == 30
+    assert torch.equal(_learnt(tmp_path / "whole", stop_at=0), whole)  # nothing is left to do
+    assert seconds_learnt(tmp_path) >= 0

@@ -10,6 +10,7 @@ from typing import Any
 NEXT_TOKEN, TOP_LOG_PROBABILITIES, TEXT = "next-token probabilities", "top log-probabilities", "text"
 _MOST_TEXTS = 4  # stamps that are printed
 _MOST_CHARACTERS = 300  # of a generated text
+_STEPS = {1: "each frame", 2: "each pair of frames"}
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,14 @@ def _table(asked: AskedReport) -> Iterator[str]:
 def _time_line(asked: AskedReport) -> str:
     if asked.time is None:
         return "not known"
-    beside, spacing = asked.time.get("beside_frames"), asked.time.get("seconds_per_pair")
+    beside, spacing = asked.time.get("beside_frames"), asked.time.get("seconds_per_step")
     parts = []
     if beside:
         listed = ", ".join(map(repr, beside[:_MOST_TEXTS]))
         parts.append(f"beside the frames {listed}{', ...' if len(beside) > _MOST_TEXTS else ''}")
     if spacing is not None:
-        parts.append(f"positions say {spacing:g} s for each pair of frames")
+        frames = int(asked.time.get("frames_per_step") or 1)
+        parts.append(f"positions say {spacing:g} s for {_STEPS.get(frames, f'every {frames} frames')}")
     if asked.time.get("in_text"):
         parts.append(f"in the text: {asked.time['in_text']}")
     return "; ".join(parts) or "nothing"

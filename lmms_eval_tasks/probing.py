@@ -35,7 +35,7 @@ from lmms_eval_tasks.probe_report import (
 from lmms_eval_tasks.probe_verdict import judge
 from lmms_eval_tasks.probe_watch import logged, nothing_stored, readings
 from lmms_eval_tasks.prompts import frame_times_text, wording_of
-from lmms_eval_tasks.readout import read_response, receipt_of
+from lmms_eval_tasks.readout import option_fields, read_response, text_of
 from lmms_eval_tasks.receipts import shown_thumbnails
 from lmms_eval_tasks.served_models import serves
 from lmms_eval_tasks.served_readings import Served
@@ -150,10 +150,10 @@ def _said(response: str | None, reading: Any, document: dict[str, Any], prompt: 
             NEXT_TOKEN, first.likeliest, first.unreadable, first.option_probabilities(), None, first.option_mass
         )
     answer = read_response(response, wording_of(document).options(document["letters"]), prompt)
-    readout, text = TEXT, response
-    if receipt_of(response) is not None:
+    readout, text = TEXT, text_of(response)
+    if text is None:
         fields = json.loads(response)
-        readout, text = _READOUTS[fields["caved_readout"]], str(fields["text"])
+        readout, text = _READOUTS.get(fields["caved_readout"], TEXT), str(fields.get("text", response))
     outcome = answer.option if answer.option is not None else f"{answer.outcome}: {answer.rule}"
     given = answer.option_probabilities
     probabilities = None if given is None else dict(given)
@@ -193,7 +193,7 @@ def _together(wrapper: Any, requests: Sequence[Any], alone: Sequence[AskedReport
     answers, fault, seconds = _generate(wrapper, requests)
     differences = []
     for response, before in zip(answers or (), alone, strict=False):
-        now = json.loads(response)["option_probabilities"] if receipt_of(response) is not None else None
+        now = (option_fields(response) or {}).get("option_probabilities")
         if now is not None and before.option_probabilities is not None:
             differences += [abs(now[letter] - value) for letter, value in before.option_probabilities.items()]
     return TogetherReport(seconds, max(differences, default=None), fault)

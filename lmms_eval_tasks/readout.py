@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
-
-from PIL import Image
 
 from lmms_eval_tasks.answer_text import Option, read_answer
 from lmms_eval_tasks.next_token import FirstToken
@@ -15,6 +14,7 @@ from metrics.trial import Answer
 _MARK = "caved_readout"
 _STATED = "stated"
 _TEXT = "text"
+_NOT_KNOWN: Mapping[str, Any] = {"frames": None, "order": None, "size_px": None, "digest": None}  # receipt of a text
 
 
 def to_response(first: FirstToken, receipt: Mapping[str, Any]) -> str:
@@ -64,13 +64,19 @@ def text_to_response(text: str, receipt: Mapping[str, Any] | None) -> str:
     return json.dumps({_MARK: _TEXT, "text": text, "receipt": dict(receipt)}, ensure_ascii=False)
 
 
-def marked_response(response: str, image: Image.Image, control: str) -> str:
-    """A control model's response with a receipt that says what made it, so that its log is never taken for a model's."""
-    got = {"frames": 1, "order": "as shown", "size_px": list(image.size), "control": control}
+def marked_response(response: str, control: str, got: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """A control model's response with a receipt that says what made it, so that its log is never taken for a model's.
+
+    Args:
+        response: of any kind, also one to a trial that could not be put to the model.
+        control: what the model is, one of `metrics.controls.KINDS`.
+        got: what is known to have reached the model, beside what the response says of it.
+    """
+    fields = json.loads(response) if _is_readout(response) else {"receipt": None}
+    receipt = {**(fields["receipt"] or _NOT_KNOWN), **got, "control": control}
     if not _is_readout(response):
-        return text_to_response(response, got)
-    fields = json.loads(response)
-    return json.dumps({**fields, "receipt": {**(fields["receipt"] or {}), **got}})
+        return text_to_response(response, receipt)
+    return json.dumps({**fields, "receipt": receipt})
 
 
 def text_of(response: str) -> str | None:
@@ -112,18 +118,19 @@ def read_response(response: str, options: Sequence[Option], prompt: str) -> Answ
     With exactly equal probabilities the option is the first one; measures use the probabilities, where such a
     pair counts one half.
     """
-    if _is_readout(response):
-        fields = json.loads(response)
-        if fields.get("unavailable"):
-            return Answer("unparseable", rule="unavailable")
-        mass = None if fields["option_mass"] is None else float(fields["option_mass"])
-        if fields.get("unreadable"):
-            return Answer("unparseable", option_mass=mass, rule=str(fields["unreadable"]))
-        probabilities = {o.letter: float(fields["option_probabilities"][o.letter]) for o in options}
-        option = max(probabilities, key=lambda letter: probabilities[letter])
-        bound = fields.get("option_probability_bound")
-        rule = "next-token probabilities" if bound is None else "top log-probabilities"
-        if fields[_MARK] == _STATED:
-            rule = "stated probabilities"
-        return Answer("answered", option, probabilities, mass, rule, None if bound is None else float(bound))
-    return read_answer(response, options, prompt)
+    text = text_of(response)
+    if text is not None:
+        return read_answer(text, options, prompt)
+    fields = json.loads(response)
+    if fields.get("unavailable"):
+        return Answer("unparseable", rule="unavailable")
+    mass = None if fields["option_mass"] is None else float(fields["option_mass"])
+    if fields.get("unreadable"):
+        return Answer("unparseable", option_mass=mass, rule=str(fields["unreadable"]))
+    probabilities = {o.letter: float(fields["option_probabilities"][o.letter]) for o in options}
+    option = max(probabilities, key=lambda letter: probabilities[letter])
+    bound = fields.get("option_probability_bound")
+    rule = "next-token probabilities" if bound is None else "top log-probabilities"
+    if fields[_MARK] == _STATED:
+        rule = "stated probabilities"
+    return Answer("answered", option, probabilities, mass, rule, None if bound is None else float(bound))

@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 
 from lmms_eval_tasks.asked import asked_of
-from lmms_eval_tasks.received_frames import ReceivedFrames, thumbnails
+from lmms_eval_tasks.received_frames import PAIR, ReceivedFrames, thumbnails
 from lmms_eval_tasks.stop import RunStopped
 from lmms_eval_tasks.visuals import frames_of
 
@@ -67,6 +67,13 @@ def received_order(received: ReceivedFrames, shown: np.ndarray) -> list[int]:
     return order
 
 
+def _filled_up(step: int) -> str:
+    """The remedy where frames were repeated so that the last step of the model is whole."""
+    if step == PAIR:
+        return "this model takes frames in pairs: use a task with an even number of frames"
+    return f"this model takes {step} frames at a time: use a task with a number of frames that {step} divides"
+
+
 def check_frames(received: ReceivedFrames, shown: np.ndarray) -> None:
     """Compare what a model received with what the trial shows.
 
@@ -83,8 +90,10 @@ def check_frames(received: ReceivedFrames, shown: np.ndarray) -> None:
     listed = " ".join(map(str, order[:80]))
     if count != frames:
         what = "repeats" if count > frames else "drops"
-        if received.paired and count == frames + 1:
-            remedy = "this model takes frames in pairs: use a task with an even number of frames"
+        if 0 < count - frames < received.per_step:
+            remedy = _filled_up(received.per_step)
+        elif frames % PAIR and order == [*range(frames), frames - 1]:
+            remedy = "its wrapper hands on frames in pairs: use a task with an even number of frames"
         elif count % frames == 0:
             what, remedy = f"cuts each of them into {count // frames} of", "give it max_patches=1 or the like"
         raise RunStopped(

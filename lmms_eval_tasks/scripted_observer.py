@@ -26,7 +26,7 @@ from lmms_eval_tasks.adaptive_requests import answer_adaptive, name_of_step
 from lmms_eval_tasks.native_time import first_native, is_native, native_channel
 from lmms_eval_tasks.observer_policy import Named, ObserverPolicy, Sight
 from lmms_eval_tasks.prompts import CLAIMS, FRAME_TIMES, OPTION, QUESTION
-from lmms_eval_tasks.readout import stated_to_response, unavailable_response
+from lmms_eval_tasks.readout import marked_response, stated_to_response, unavailable_response
 from lmms_eval_tasks.stop import RunStopped
 from stimuli_builder.procedural import COLOURS
 
@@ -113,6 +113,7 @@ class ScriptedObserver(lmms):
     """An lmms-eval chat model that follows an `ObserverPolicy`."""
 
     is_simple = False
+    control = "simulated"  # what its logs are marked as, whatever they are called later
 
     def __init__(self, batch_size: Any = 1, max_batch_size: Any = None, device: Any = None, **parameters: Any) -> None:
         super().__init__()
@@ -161,9 +162,11 @@ class ScriptedObserver(lmms):
 
     def _answer(self, request: Any, no_native_channel: str) -> str:
         if is_native(self, request):
-            return unavailable_response(no_native_channel)
+            return marked_response(unavailable_response(no_native_channel), self.control)
         _, doc_to_messages, _, doc_id, task, split = request.args
-        return self.respond(*_frames_and_text(doc_to_messages(self.task_dict[task][split][doc_id])))
+        frames, text = _frames_and_text(doc_to_messages(self.task_dict[task][split][doc_id]))
+        got = {"frames": len(frames), "order": "as shown", "size_px": list(frames[0].size)}
+        return marked_response(self.respond(frames, text), self.control, got)
 
     def generate_until_multi_round(self, requests: list[Instance]) -> list[str]:
         """Not offered."""

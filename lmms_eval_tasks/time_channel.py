@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmms_eval_tasks.llava_next_package import call_under_way
+from lmms_eval_tasks.received_frames import PAIR, frames_per_step
 from lmms_eval_tasks.stop import NoTrueTime
 
 _PER_SECOND = 1000  # frame indices are handed on as whole milliseconds
@@ -34,8 +35,9 @@ _VISUAL_TOKENS = (
 class SeenTime:
     """What stood in a prompt beside the frames, and what the positions of frames say of time."""
 
-    beside_frames: tuple[str, ...] = ()  # text before each frame, or pair of frames; empty if there is none
-    seconds_per_pair: float | None = None  # spacing behind the positions of the Qwen family
+    beside_frames: tuple[str, ...] = ()  # text before each frame, or step of frames; empty if there is none
+    seconds_per_step: float | None = None  # spacing behind the positions of the Qwen family
+    frames_per_step: int = PAIR  # how many frames share a position there
 
     def stamps_s(self) -> list[float]:
         """Times that the text beside the frames states, in seconds."""
@@ -47,7 +49,8 @@ class SeenTime:
         return {
             "channel": channel,
             "beside_frames": list(self.beside_frames) or None,
-            "seconds_per_pair": self.seconds_per_pair,
+            "seconds_per_step": self.seconds_per_step,
+            "frames_per_step": None if self.seconds_per_step is None else self.frames_per_step,
         }
 
 
@@ -117,8 +120,8 @@ def seen_time(model: Any, tokenizer: Any, tokens: Sequence[int], inputs: Mapping
         beside = [label[0], *beside[1:]] if label else beside[1:]
     beside = [text for text in beside if text]
     spacing = inputs.get("second_per_grid_ts")
-    per_pair = float(spacing[row]) if spacing is not None and len(spacing) > row else None
-    return SeenTime(tuple(beside), per_pair)
+    per_step = float(spacing[row]) if spacing is not None and len(spacing) > row else None
+    return SeenTime(tuple(beside), per_step, frames_per_step(model))
 
 
 def check_time(seen: SeenTime, channel: str, times_s: Sequence[float]) -> str | None:
@@ -147,7 +150,8 @@ def check_time(seen: SeenTime, channel: str, times_s: Sequence[float]) -> str | 
         if len(true) == len(stamps) and all(abs(a - b) <= 0.051 for a, b in zip(true, stamps, strict=True)):
             return None
         raise NoTrueTime(f"the stamps {stamps[:4]} beside the frames are not their times {true[:4]}")
-    if seen.seconds_per_pair is not None and abs(seen.seconds_per_pair - 2 * spacing_s) <= 0.01:
+    step_s = seen.frames_per_step * spacing_s
+    if seen.seconds_per_step is not None and abs(seen.seconds_per_step - step_s) <= 0.01:
         return None
     raise NoTrueTime(
         "no true time reached this model: it has no channel of its own for the times of frames",

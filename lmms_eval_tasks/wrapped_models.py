@@ -5,6 +5,7 @@ Whatever wrapper the harness looks up by an id, it gets a subclass. For requests
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,8 @@ from lmms_eval_tasks.adaptive_requests import answer_adaptive, name_of_step
 from lmms_eval_tasks.answering import answer
 from lmms_eval_tasks.answering_freely import answer_freely
 from lmms_eval_tasks.asked import is_image
+from lmms_eval_tasks.control_mark import control_of
+from lmms_eval_tasks.readout import marked_response
 from lmms_eval_tasks.requests import by_letters, document_of, is_ours
 from lmms_eval_tasks.switches import reads_probabilities
 from lmms_eval_tasks.untouched_frames import add_missing_families
@@ -34,12 +37,22 @@ def _generate_until(base: Any, wrapper: Any, requests: list[Any]) -> list[Any]:
 
 
 def _answers(base: Any, wrapper: Any, asked: list[Any], letters: tuple[str, ...]) -> list[Any]:
-    """Responses to requests of our tasks whose options have these letters; those that are read from text are watched."""
+    """Responses to requests of our tasks whose options have these letters; those that are read from text are watched.
+
+    A model that says of itself that it tests the benchmark is named so in the receipt of every trial, however it was read.
+    """
     of_images = is_image(document_of(wrapper, asked[0]))
+    control = control_of(wrapper)
     if not letters or (of_images and not reads_probabilities()):
-        return answer_freely(wrapper, base, asked)
+        return _marked(answer_freely(wrapper, base, asked), control)
     step = name_of_step(wrapper, asked)
-    return answer_adaptive(wrapper, asked, lambda ordinary: answer(wrapper, base, ordinary, step))
+    return answer_adaptive(wrapper, asked, lambda ordinary: _marked(answer(wrapper, base, ordinary, step), control))
+
+
+def _marked(responses: Sequence[Any], control: str) -> list[Any]:
+    if not control:
+        return list(responses)
+    return [marked_response(str(getattr(response, "text", response)), control) for response in responses]
 
 
 @cache

@@ -61,6 +61,7 @@ class _Receipt(msgspec.Struct, gc=False):
     frames: int | None = None
     order: str | None = None
     size_px: tuple[float, float] | None = None
+    control: str | None = None
 
 
 class _Trial(msgspec.Struct, gc=False, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from metrics.controls import control_kind, control_warnings, marked_name
 from metrics.deference import MEASURES, PHASES, Deference, deference_warnings, measure_deference
 from metrics.intervals import LEVEL, RESAMPLES, SEED, Estimate
 from metrics.paper_measures import is_main_task, paper_measures
@@ -52,7 +53,7 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
     """The table of one run with a heading, how to read it, and its warnings first.
 
     Raises:
-        ValueError: if the run mixes releases, budgets or readouts.
+        ValueError: if the run mixes releases, budgets, readouts, or trials of several models.
     """
     table = table_of(run.trials)
     readout_of(table)
@@ -69,7 +70,10 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
         warnings = task_warnings(run.task, table)
         without_confidence = not table["has_probabilities"].any()
     first = run.trials[0]
-    heading = f"{run.task}: {run.model}" + (f" ({run.model_args})" if run.model_args else "")
+    kind = control_kind(run.model, table)
+    name = marked_name(run.model, kind)
+    heading = f"{run.task}: {name}" + (f" ({run.model_args})" if run.model_args else "")
+    warnings = [*(control_warnings({name: kind}) if kind else []), *run.problems, *warnings]
     budgets = ", ".join(map(str, sorted(table["budget"].unique())))
     times = ", ".join(sorted(map(str, table["time"].unique())))
     probes = table["probe"].nunique()
@@ -88,6 +92,4 @@ def describe_run(run: Run, expected: Expected | None = None) -> str:
         notes.append("c: zero by construction, the twins are identical requests")
     if without_confidence:
         notes.append("no confidence rates: this readout gives text, not option probabilities")
-    return "\n".join(
-        [heading, facts, *(f"WARNING {w}" for w in [*run.problems, *warnings]), "", format_rows(rows), "", *notes]
-    )
+    return "\n".join([heading, facts, *(f"WARNING {w}" for w in warnings), "", format_rows(rows), "", *notes])

@@ -17,7 +17,7 @@ Trials: TypeAlias = Iterable[Trial] | pd.DataFrame
 
 TEXT_COLUMNS = (
     *("task", "release", "probe", "arm", "twin", "phase", "direction", "claim", "claimed_order", "letters", "time"),
-    *("view", "unavailable", "received_frames", "received_order", "received_size"),
+    *("view", "unavailable", "control", "received_frames", "received_order", "received_size"),
 )
 UNKNOWN = "unknown"  # frames of a receipt that could not see them
 NUMBER_COLUMNS = {
@@ -76,6 +76,12 @@ def receipt_parts(receipt: Any) -> tuple[str, str, str]:
     return str(frames), str(get("order") or ""), f"{size[0]:.10g} x {size[1]:.10g} px" if size else ""
 
 
+def stated_control(receipt: Any) -> str:
+    """What a receipt says of a model that tests the benchmark: `simulated`, `control`; empty of any other."""
+    said = receipt.get("control") if isinstance(receipt, dict) else getattr(receipt, "control", None)
+    return str(said or "")
+
+
 def rows_to_table(trials: Iterable[Any]) -> pd.DataFrame:
     """The table of trials, in their order; text columns are categories.
 
@@ -97,6 +103,7 @@ def rows_to_table(trials: Iterable[Any]) -> pd.DataFrame:
         "option_mass": [_number(answer.option_mass) for answer in answers],
         "probability_bound": [_number(answer.option_probability_bound) for answer in answers],
         "unseen": [frames == UNKNOWN for frames, _, _ in receipts],
+        "control": [stated_control(trial.receipt) for trial in rows],
         "received_frames": [frames for frames, _, _ in receipts],
         "received_order": [order for _, order, _ in receipts],
         "received_size": [size for _, _, size in receipts],

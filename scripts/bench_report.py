@@ -79,7 +79,7 @@ def lines(task: str, probes: int, reading: float, deference: float, draw: random
             given = {"A": a, "B": 1 - a}
             receipt = {
                 "frames": budget, "order": "as shown", "size_px": [448, 448], "digest": view[:16],
-                "time": {"channel": channel, "beside_frames": None, "seconds_per_pair": None}, "float32_head": True,
+                "time": {"channel": channel, "beside_frames": None, "seconds_per_step": None, "frames_per_step": None}, "float32_head": True,
             }  # fmt: skip
             said = json.dumps({"caved_readout": "next_token", "text": "A", "option_probabilities": given, "option_mass": 0.99,
                                "receipt": receipt})  # fmt: skip

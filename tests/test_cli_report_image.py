@@ -124,7 +124,7 @@ def test_recoverability_from_a_file_or_from_the_logs_of_a_reader(logs, monkeypat
     write_image_run(logs / "reader", trials(reads), "", "ocr_reader")
     text = printed(logs / "image", "--recoverability", logs / "reader")
     # Half of the blurred questions are right, half a guess: 0.625, of which half is recoverable. All are abstained from.
-    assert errors(text) == (0.0, 0.5) and "the reader ocr_reader, not people" in text
+    assert errors(text) == (0.0, 0.5) and "the reader control: ocr_reader, not people" in text
     assert "circular" in printed(logs / "reader", "--recoverability", logs / "reader")
 
 

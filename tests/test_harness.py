@@ -80,7 +80,9 @@ def test_the_log_holds_everything_and_stays_small(observed, larger):
     assert all(len(t.frames) == 16 for t in run.trials)
     assert run.path.stat().st_size < 2500 * len(run.trials)
     text = describe_run(run)
-    assert "scripted_observer" in text and "WARNING" not in text
+    (warning,) = [line for line in text.splitlines() if "WARNING" in line]
+    assert warning.startswith("WARNING simulated: scripted_observer: ") and warning.endswith("are no results")
+    assert {t.receipt["control"] for t in run.trials} == {"simulated"}
 
 
 def test_two_ranks_give_the_same_trials_as_one(observed, larger, tmp_path):

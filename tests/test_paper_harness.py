@@ -104,7 +104,7 @@ def test_the_group_computes_each_distinct_request_once(tmp_path, paper_release):
             key = (t.view, t.claim, t.letters, t.time, t.probe)
             assert answers.setdefault(key, t.answer) == t.answer and not t.unavailable
             assert t.receipt["frames"] == t.budget and t.receipt["time"]["channel"] == t.time
-    spacings = {t.receipt["time"]["seconds_per_pair"] for t in runs[f"{TASK}_time"].trials if t.time == "native"}
+    spacings = {t.receipt["time"]["seconds_per_step"] for t in runs[f"{TASK}_time"].trials if t.time == "native"}
     true = [2 * p.probe.timing.interval_s for p in paper_release.probes(16)]
     assert sorted(spacings) == pytest.approx(sorted(true), abs=0.01)
 

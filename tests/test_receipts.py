@@ -1,5 +1,7 @@
 """Which frames reached a model: every layout is put together again, and every fault is named with its remedy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -39,10 +41,10 @@ def normalised(frames: list[Image.Image]) -> torch.Tensor:
     return (stack.float() / 255 - MEAN) / DEVIATION
 
 
-def qwen_patches(frames: torch.Tensor) -> dict[str, torch.Tensor]:
+def qwen_patches(frames: torch.Tensor, step: int = 2) -> dict[str, torch.Tensor]:
     """The layout of the Qwen family, built with a loop over patches."""
-    size, merge, pair = 14, 2, 2
-    t, h, w = len(frames) // pair, SIDE // size, SIDE // size
+    size, merge = 14, 2
+    t, h, w = len(frames) // step, SIDE // size, SIDE // size
     rows = []
     for slot in range(t):
         for y in range(0, h, merge):
@@ -50,7 +52,7 @@ def qwen_patches(frames: torch.Tensor) -> dict[str, torch.Tensor]:
                 for dy in range(merge):
                     for dx in range(merge):
                         top, left = (y + dy) * size, (x + dx) * size
-                        patch = frames[slot * pair : slot * pair + pair, :, top : top + size, left : left + size]
+                        patch = frames[slot * step : slot * step + step, :, top : top + size, left : left + size]
                         rows.append(patch.transpose(0, 1).reshape(-1))  # channel, time, height, width
     return {"pixel_values_videos": torch.stack(rows), "video_grid_thw": torch.tensor([[t, h, w]])}
 
@@ -126,6 +128,56 @@ def test_a_padded_pair_and_tiles_have_remedies_of_their_own():
     tiles = [tile for frame in coloured(4) for tile in [frame] * 13]
     with pytest.raises(RunStopped, match=r"52 frames of 4 .* cuts each of them into 13 .*max_patches=1"):
         check_frames(received(LAYOUTS["slices"], tiles), shown_thumbnails(coloured(4)))
+
+
+def stepping(step: int) -> SimpleNamespace:
+    """A configuration of a model that takes so many frames together."""
+    vision = SimpleNamespace(patch_size=14, spatial_merge_size=2, temporal_patch_size=step)
+    return SimpleNamespace(config=SimpleNamespace(vision_config=vision))
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+@pytest.mark.parametrize("count", [4, 8])
+def test_steps_of_any_length_are_put_together_again(step, count):
+    frames = coloured(count)
+    (found,) = FrameReader().read(stepping(step), qwen_patches(normalised(frames), step), 1)
+    assert (found.count, found.per_step) == (count, step)
+    check_frames(found, shown_thumbnails(frames))
+    assert found.digests == describe(normalised(frames)).digests
+
+
+@pytest.mark.parametrize("count", [3, 5, 7])
+def test_an_odd_number_of_frames_is_no_fault_of_a_model_that_takes_them_one_by_one(count):
+    """Its wrapper may still hand them on in pairs, and is then what is to blame."""
+    frames = coloured(count)
+    (found,) = FrameReader().read(stepping(1), qwen_patches(normalised(frames), 1), 1)
+    check_frames(found, shown_thumbnails(frames))
+    (doubled,) = FrameReader().read(stepping(1), qwen_patches(normalised([*frames, frames[-1]]), 1), 1)
+    told = rf"{count + 1} frames of {count} reached the model: .*; its wrapper hands on frames in pairs: use .* even number"
+    with pytest.raises(RunStopped, match=told):
+        check_frames(doubled, shown_thumbnails(frames))
+    (other,) = FrameReader().read(stepping(1), qwen_patches(normalised([frames[0], *frames]), 1), 1)
+    with pytest.raises(RunStopped, match=rf"max_frames_num={count} "):
+        check_frames(other, shown_thumbnails(frames))
+
+
+def test_a_step_of_several_frames_that_is_filled_up_has_its_remedy():
+    frames = coloured(6)
+    (found,) = FrameReader().read(stepping(4), qwen_patches(normalised([*frames, frames[-1], frames[-1]]), 4), 1)
+    with pytest.raises(RunStopped, match="takes 4 frames at a time: use a task with a number of frames that 4 divides"):
+        check_frames(found, shown_thumbnails(frames))
+
+
+def test_images_of_a_model_that_takes_frames_one_by_one():
+    frames = normalised(coloured(4))
+    parts = [qwen_patches(frame[None], 1) for frame in frames]
+    inputs = {
+        "pixel_values": torch.cat([p["pixel_values_videos"] for p in parts]),
+        "image_grid_thw": torch.cat([p["video_grid_thw"] for p in parts]),
+    }
+    found = FrameReader().read(stepping(1), inputs, 2)
+    assert [f.count for f in found] == [2, 2]
+    assert [d for f in found for d in f.digests] == list(describe(frames).digests)
 
 
 def test_digests_tell_frames_and_their_order():

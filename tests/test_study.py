@@ -50,7 +50,8 @@ def any_trial(seed):
     def receipt():
         return rng.choice(
             [None, {"frames": None, "order": None, "size_px": None, "digest": None, "time": {}},
-             {"frames": 16, "order": "as shown", "size_px": [448, 448], "digest": "x", "time": {"channel": "withheld"}}]
+             {"frames": 16, "order": "as shown", "size_px": [448, 448], "digest": "x", "time": {"channel": "withheld"}},
+             {"frames": 16, "order": "as shown", "size_px": [448, 448], "control": rng.choice([None, "control", "simulated"])}]
         )  # fmt: skip
 
     task = rng.choice([*SETTINGS])

@@ -1,6 +1,7 @@
 """What models are told of the times of their frames: nothing, the truth by their own channel, or the truth as text."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from test_families import instances, load
@@ -9,7 +10,7 @@ from lmms_eval_tasks.paper_trials import TIME, paper_documents
 from lmms_eval_tasks.prompts import prompt_text
 from lmms_eval_tasks.readout import unavailable_of
 from lmms_eval_tasks.stop import RunStopped
-from lmms_eval_tasks.time_channel import SeenTime, check_time, stamps_withheld, video_metadata
+from lmms_eval_tasks.time_channel import SeenTime, check_time, seen_time, stamps_withheld, video_metadata
 from lmms_eval_tasks.trials import MAIN_CLAIMS, probe_documents
 
 TIMES = (3.25, 10.75, 18.25, 25.75)
@@ -89,6 +90,40 @@ def test_what_was_seen_is_compared_with_what_was_asked_for(seen, channel, outcom
         assert outcome in check_time(seen, channel, TIMES)
 
 
+@pytest.mark.parametrize("step", [1, 2, 4])
+def test_a_step_of_the_grid_lasts_as_long_as_its_frames(step):
+    """Frames 7.5 s apart, one, two or four of them a step: other spacings are made up."""
+    for frames, right in ((step, True), (step - 1, False), (step + 1, False), (2 * step, False)):
+        seen = SeenTime((), 7.5 * frames, step)
+        if right:
+            assert check_time(seen, "native", TIMES) is None
+        else:
+            with pytest.raises(RunStopped, match="no true time reached"):
+                check_time(seen, "native", TIMES)
+        assert check_time(seen, "withheld", TIMES) is None
+    note = SeenTime((), 7.5, step).to_json("native")
+    assert (note["seconds_per_step"], note["frames_per_step"]) == (7.5, step)
+    assert SeenTime(("1.0",), None, step).to_json("native")["frames_per_step"] is None
+
+
+class Tokenizer:
+    def decode(self, *_args, **_kwargs):
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("vision", "step"),
+    [({"temporal_patch_size": 1}, 1), ({"temporal_patch_size": 2}, 2), ({}, 2), ({"temporal_patch_size": None}, 2)],
+)
+def test_how_many_frames_a_step_holds_is_the_models_own(vision, step):
+    model = SimpleNamespace(config=SimpleNamespace(vision_config=SimpleNamespace(**vision)))
+    seen = seen_time(model, Tokenizer(), [1, 2], {"second_per_grid_ts": [3.0, 7.5 * step]}, 1)
+    assert (seen.seconds_per_step, seen.frames_per_step) == (7.5 * step, step)
+    assert check_time(seen, "native", TIMES) is None
+    bare = SimpleNamespace(config=SimpleNamespace())
+    assert seen_time(bare, Tokenizer(), [1], {}, 0) == SeenTime()
+
+
 # What stands beside the frames with times withheld, and with true ones.
 LABELS = {"internvl": [f"Frame{i}:" for i in range(1, 9)]}
 
@@ -138,7 +173,7 @@ def test_each_family_is_told_what_was_asked_for(family, release, tmp_path, monke
             pairs = [(a + b) / 2 for a, b in zip(true[::2], true[1::2], strict=True)]
             assert note["beside_frames"] == [f"<{t:.1f} seconds>" for t in pairs]
         else:
-            assert note["seconds_per_pair"] == pytest.approx(2 * (true[1] - true[0]), abs=0.01)
+            assert note["seconds_per_step"] == pytest.approx(2 * (true[1] - true[0]), abs=0.01)
     assert any(a["option_probabilities"] != b["option_probabilities"] for a, b in zip(responses, told, strict=False))
 
 
@@ -158,3 +193,23 @@ def test_batches_never_mix_requests_that_are_told_with_others(family, release, t
     for doc, one, three in zip(docs, told[1], told[3], strict=True):
         assert one["receipt"] == three["receipt"] and one["receipt"]["time"]["channel"] == doc["time"]
         assert one["option_probabilities"] == pytest.approx(three["option_probabilities"], abs=1e-3)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_takes_frames_one_by_one_is_told_their_own_times(release, tmp_path, monkeypatch):
+    """As the Qwen family with `temporal_patch_size` 1: half the spacing that a pair of frames has."""
+    from lmms_eval.models import get_model
+    from test_families import ROUTES
+    from tiny_qwen import write_tiny_qwen
+
+    monkeypatch.setenv("CAVED_RELEASE", str(release.folder))
+    checkpoint = write_tiny_qwen(tmp_path / "tiny", vision={"temporal_patch_size": 1})
+    model_id, arguments = ROUTES["qwen2_5_vl"]
+    wrapper = get_model(model_id).create_from_arg_string(f"pretrained={checkpoint},{arguments}", {"batch_size": 1})
+    docs = probe_documents(release.probes(8)[0], MAIN_CLAIMS, release.info.digest, 1, "native")
+    wrapper.task_dict = {"task": {"split": docs}}
+    responses = [json.loads(r) for r in wrapper.generate_until(instances(docs, {"benchmark": "caved_or_convinced"}))]
+    for doc, response in zip(docs, responses, strict=True):
+        note, spacing = response["receipt"]["time"], doc["times_s"][1] - doc["times_s"][0]
+        assert (response["receipt"]["frames"], note["frames_per_step"]) == (8, 1)
+        assert note["seconds_per_step"] == pytest.approx(spacing, abs=0.01)

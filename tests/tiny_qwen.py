@@ -100,10 +100,11 @@ def write_tiny_qwen(
     if not corpus:
         _answer_with_one_of(answers, model, tokenizer)
     model.to(torch.bfloat16).save_pretrained(folder)
+    steps = {name: value for name, value in (vision or {}).items() if name == "temporal_patch_size"}
     Qwen2_5_VLProcessor(
-        image_processor=Qwen2VLImageProcessor(),
+        image_processor=Qwen2VLImageProcessor(**steps),
         tokenizer=tokenizer,
-        video_processor=Qwen2VLVideoProcessor(),
+        video_processor=Qwen2VLVideoProcessor(**steps),
         chat_template=TEMPLATE,
     ).save_pretrained(folder)
     return folder

@@ -37,7 +37,8 @@ class ControlModel(lmms):
             _, doc_to_messages, _, doc_id, task, split = request.args
             messages: list[dict[str, Any]] = doc_to_messages(self.task_dict[task][split][doc_id])
             image, prompt = image_and_text(messages, self.model_id)
-            responses.append(marked_response(self.respond(image, prompt), image, self.control))
+            got = {"frames": 1, "order": "as shown", "size_px": list(image.size)}
+            responses.append(marked_response(self.respond(image, prompt), self.control, got))
         return responses
 
     def generate_until_multi_round(self, requests: list[Instance]) -> list[str]:

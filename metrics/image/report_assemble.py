@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from metrics.controls import control_warnings, counted_models, marked_name
 from metrics.image import permutations
 from metrics.image.calibration import HOW
 from metrics.image.recoverability import Recoverability
@@ -38,7 +39,6 @@ from metrics.report.gathered_warnings import gather_warnings
 from metrics.report.report_table import ReportTable
 from metrics.report.sources import log_source, receipt_summary, versions_of
 
-_KINDS = {"simulated": "simulated, answers follow a policy", "control": "a control, which never heeds the framing"}
 _RUNS_A_FIGURE = 5  # rows of panels that fit on a page
 _TABLES: tuple[Callable[[MeasuredImages], ReportTable], ...] = (
     violation_table,
@@ -83,10 +83,7 @@ def standing_warnings(measured: MeasuredImages) -> Iterator[str]:
         )
     for reason in known.left_out if known else ():
         yield f"{known.source if known else ''}: no recoverability of {reason}"
-    for kind, what in _KINDS.items():
-        models = [model for model, is_kind in measured.study.controls.items() if is_kind == kind]
-        if models:
-            yield f"{', '.join(models)}: {what}; numbers of such models test the benchmark and are no results"
+    yield from control_warnings(measured.study.controls)
 
 
 def image_warning_lines(measured: MeasuredImages) -> list[str]:
@@ -172,11 +169,10 @@ def build_image_report(
     measured = measure_image_study(study, recoverability, resamples, workers, progress)
     verdicts = []
     for run in measured.runs:
-        kind = study.controls.get(run.run.model)
-        shown = f"{kind}: {run.verdict.kind}" if kind else run.verdict.kind
+        shown = marked_name(run.verdict.kind, study.controls.get(run.run.model, ""))
         verdicts.append(Verdict(run.label, shown, run.verdict.sentence, IMAGE.name))
     return Report(
-        title=f"Can't tell or won't say: {len(study.models)} model{'s' if len(study.models) != 1 else ''}",
+        title=f"Can't tell or won't say: {counted_models(study.models, study.controls)}",
         warnings=tuple(image_warning_lines(measured)),
         verdicts=tuple(verdicts),
         missing=tuple(_missing(measured)),

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from metrics.image.report_measured import RunNumbers
-from metrics.image.report_study import CONTROLS
 from metrics.image.trial import CHANCE, DEGRADED, FRAMINGS, Framing, State
 from metrics.intervals import Estimate
 from metrics.report.benchmarks import IMAGE
@@ -54,13 +53,8 @@ _MOVES: tuple[tuple[State, State], ...] = (
 
 
 def _names(runs: Sequence[RunNumbers]) -> dict[str, str]:
-    """Labels as figures show them; that a model is simulated, or a control, is never cut off."""
-    drawn = drawn_names([run.label for run in runs], _NAME_LIMIT)
-    for label, name in drawn.items():
-        kind = label.split(": ")[0]
-        if kind in CONTROLS.values() and not name.startswith(kind):
-            drawn[label] = f"{kind}: {name}"
-    return drawn
+    """Labels as figures show them."""
+    return drawn_names([run.label for run in runs], _NAME_LIMIT)
 
 
 def _done(name: str, title: str, caption: str, canvas: Canvas, said: str) -> Figure:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from metrics.controls import marked_runs
 from metrics.image.trial import TASKS, Elicitation
 from metrics.logged_run import LoggedRun
 from metrics.readouts import PROBABILITIES, TEXT
@@ -18,12 +19,6 @@ from metrics.report.chosen_runs import (
     told_apart,
 )
 from metrics.sample_log import LogError
-
-# Model ids that test the benchmark. Their numbers are never results.
-CONTROLS: Mapping[str, str] = {
-    "framed_responder": "simulated",
-    "ocr_reader": "control",
-}
 
 
 @dataclass(frozen=True)
@@ -78,22 +73,6 @@ def _check_task(run: LoggedRun) -> None:
         )
 
 
-def control_kind(run: LoggedRun) -> str:
-    """Whether a run's model is `simulated` or a `control`, by its id or by what its receipts say; empty for any other.
-
-    Receipts count whatever files are called: without a results file the id is that of a folder.
-    """
-    said = set(map(str, run.table["control"].unique())) - {""}
-    if not said:
-        return CONTROLS.get(run.model_id, "")
-    return "simulated" if "simulated" in said else "control"
-
-
-def _marked(run: LoggedRun) -> LoggedRun:
-    kind = control_kind(run)
-    return replace(run, model=f"{kind}: {run.model}") if kind else run
-
-
 def _judge_of(run: LoggedRun) -> str | None:
     """How a judge read free answers; None if no response would have been shown to one that reads unparseable ones alone."""
     table = run.table
@@ -132,7 +111,8 @@ def collect_image_study(runs: Sequence[LoggedRun]) -> ImageStudy:
     Names of models that test the benchmark begin with what they are.
 
     Raises:
-        LogError: if the runs are of several releases, closed runs were read in several ways, or one run mixes them.
+        LogError: if the runs are of several releases, closed runs were read in several ways, or one run mixes them, or
+            trials of several models.
     """
     release = release_of_all(runs)
     for run in runs:
@@ -143,7 +123,8 @@ def collect_image_study(runs: Sequence[LoggedRun]) -> ImageStudy:
         closed, "readouts", grouped_by(closed, [kind for _, kind in read]),
         "report them apart, or run all with the same readout (CAVED_READOUT=text works for every model)",
     )  # fmt: skip
-    chosen, problems = newest_runs([_marked(run) for run in told_apart(runs)])
+    marked, controls = marked_runs(told_apart(runs))
+    chosen, problems = newest_runs(marked)
     return ImageStudy(
         models=tuple(sorted({model for model, _ in chosen}, key=str.lower)),
         runs=chosen,
@@ -156,5 +137,5 @@ def collect_image_study(runs: Sequence[LoggedRun]) -> ImageStudy:
             *_other_judges(chosen.values()),
             *_bounded(chosen.values()),
         ),
-        controls={run.model: kind for run in chosen.values() if (kind := control_kind(run))},
+        controls=controls,
     )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from metrics.image.trial import FRAMINGS, ImageTrial
 from metrics.letters import key_codes
-from metrics.trial_table import UNKNOWN, one_value, receipt_parts
+from metrics.trial_table import UNKNOWN, one_value, receipt_parts, stated_control
 
 ImageTrials: TypeAlias = Iterable[ImageTrial] | pd.DataFrame
 
@@ -95,13 +95,6 @@ def _judge(trial: Any) -> str:
     return "" if trial.judged is None else str(trial.judged.get("model") or "")
 
 
-def _control(trial: Any) -> str:
-    """What a receipt says of a model that tests the benchmark: `simulated`, `control`; empty of any other."""
-    receipt = trial.receipt
-    said = receipt.get("control") if isinstance(receipt, dict) else getattr(receipt, "control", None)
-    return str(said or "")
-
-
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
@@ -137,7 +130,7 @@ def _columns(rows: list[Any]) -> dict[str, Any]:
         "judged": [_judged(trial) for trial in rows],
         "asked": [_asked(trial) for trial in rows],
         "judge": [_judge(trial) for trial in rows],
-        "control": [_control(trial) for trial in rows],
+        "control": [stated_control(trial.receipt) for trial in rows],
         "cannot": [trial.cannot or "" for trial in rows],
         "assertion_right": correct == asserted,
         "abstained": np.where(readable, read == "abstained", np.nan),

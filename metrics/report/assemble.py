@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from metrics.controls import control_warnings, counted_models, marked_name
 from metrics.intervals import RESAMPLES, SEED
 from metrics.logged_run import LoggedRun
 from metrics.report.contents import Provenance, ReceiptSummary, Report, Verdict
@@ -104,20 +105,27 @@ def build_report(
     """
     measured = measure_study(study, resamples, workers, progress)
     verdicts = model_verdicts(measured, resamples)
-    reversal = measure_reversals(measured, reading_groups(verdicts), resamples, progress)
+    reversal = measure_reversals(measured, reading_groups(verdicts, study.controls), resamples, progress)
     tables = _tables(measured, reversal, with_published)
     of_runs = [w for w in measured.warnings + reversal.warnings if not w.text.endswith(_SAID_ONCE)]
-    warnings = [*study.problems, *_few_probes(measured), *gather_warnings(dict.fromkeys(of_runs))]
+    warnings = [
+        *control_warnings(study.controls),
+        *study.problems,
+        *_few_probes(measured),
+        *gather_warnings(dict.fromkeys(of_runs)),
+    ]
     if with_published:
         warnings.append(
             f"published numbers ({SOURCE}) are of the paper's own 500 videos a budget; this release has others, so small "
             "differences mean nothing"
         )
-    title = f"Caved or convinced: {len(study.models)} model{'s' if len(study.models) != 1 else ''}"
     return Report(
-        title=title,
+        title=f"Caved or convinced: {counted_models(study.models, study.controls)}",
         warnings=tuple(dict.fromkeys(warnings)),
-        verdicts=tuple(Verdict(model, v.kind, v.sentence) for model, v in verdicts.items()),
+        verdicts=tuple(
+            Verdict(model, marked_name(v.kind, study.controls.get(model, "")), v.sentence)
+            for model, v in verdicts.items()
+        ),
         missing=_missing(study, tables),
         tables=tuple(tables),
         figures=draw_figures(measured, reversal, with_published),

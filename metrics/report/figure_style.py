@@ -18,6 +18,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ft2font import FT2Font
 from matplotlib.lines import Line2D
 
+from metrics.controls import split_mark
 from metrics.intervals import Estimate
 from metrics.report.contents import Figure
 from metrics.report.notation import plain, shorten
@@ -94,15 +95,20 @@ def _font() -> FT2Font:
 def drawn_names(models: Sequence[str], limit: int = NAME_LIMIT) -> dict[str, str]:
     """Models' names as figures show them: without the publisher where that leaves them distinct, and shortened.
 
-    A character that the font lacks becomes a replacement character. Names that would look alike are numbered.
+    A character that the font lacks becomes a replacement character. Names that would look alike are numbered. That a
+    model is simulated, or a control, is never cut off.
     """
-    short = {name: name.rstrip("/").split("/")[-1] or name for name in models}
+    split = {name: split_mark(name) for name in models}
+    short = {name: (mark, rest.rstrip("/").split("/")[-1] or rest) for name, (mark, rest) in split.items()}
     if len(set(short.values())) < len(set(models)):
-        short = {name: name for name in models}
-    drawn = {name: shorten(_drawable(text), limit) for name, text in short.items()}
+        short = split
+    drawn = {name: mark + shorten(_drawable(text), limit - len(mark)) for name, (mark, text) in short.items()}
     if len(set(drawn.values())) == len(drawn):
         return drawn
-    return {name: f"{i}: {shorten(_drawable(text), limit - 4)}" for i, (name, text) in enumerate(short.items(), 1)}
+    return {
+        name: f"{mark}{i}: {shorten(_drawable(text), limit - len(mark) - 4)}"
+        for i, (name, (mark, text)) in enumerate(short.items(), 1)
+    }
 
 
 def _drawable(text: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from metrics.controls import marked_runs
 from metrics.logged_run import LoggedRun
 from metrics.paper_measures import TASK
 from metrics.readouts import TEXT, readout_of
@@ -36,9 +37,15 @@ class Study:
     release: str
     readout: str
     problems: tuple[str, ...]
+    controls: Mapping[str, str] = field(default_factory=dict)  # by model: simulated, or control
 
     def checkpoint(self, model: str) -> str:
-        """The checkpoint behind a model as its arguments name it; empty if they name several, or change it."""
+        """The checkpoint behind a model as its arguments name it; empty if they name several, or change it.
+
+        Empty for a control too, whatever its folder is called: it is none that anybody published numbers of.
+        """
+        if model in self.controls:
+            return ""
         named = {run.checkpoint for (name, _), run in self.runs.items() if name == model}
         return named.pop() if len(named) == 1 else ""
 
@@ -65,8 +72,11 @@ def _times_of(run: LoggedRun) -> str:
 def collect_study(runs: Sequence[LoggedRun]) -> Study:
     """Order runs by model and task; of several runs of one task by one model the newest counts.
 
+    Names of models that test the benchmark begin with what they are.
+
     Raises:
-        LogError: if the runs are of several releases, readouts or settings of frame times, or if one run is.
+        LogError: if the runs are of several releases, readouts or settings of frame times, or if one run is, or is of
+            several models.
     """
     release = release_of_all(runs)
     read = [(run, kind) for run in runs if (kind := _readout_of(run)) is not None]
@@ -80,7 +90,8 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
         timed, "settings of frame times", grouped_by(timed, [_times_of(run) for run in timed]),
         f"report them apart; {TIME_TASK} compares the settings within one run",
     )  # fmt: skip
-    chosen, problems = newest_runs(told_apart(runs))
+    marked, controls = marked_runs(told_apart(runs))
+    chosen, problems = newest_runs(marked)
     bounded = sorted(
         {run.model for run in chosen.values() if float(np.nan_to_num(run.table["probability_bound"].max())) > 0}
     )
@@ -100,4 +111,5 @@ def collect_study(runs: Sequence[LoggedRun]) -> Study:
             *other_arguments(chosen),
             *other_versions(chosen.values()),
         ),
+        controls=controls,
     )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from metrics.controls import marked_name
 from metrics.intervals import RESAMPLES
 from metrics.paper_measures import TASK
 from metrics.probe_scores import probe_scores
@@ -25,10 +29,22 @@ def model_verdicts(measured: Measured, resamples: int = RESAMPLES) -> dict[str, 
     return verdicts
 
 
-def reading_groups(verdicts: dict[str, Verdict]) -> dict[str, list[str]]:
-    """Models that read the order and models that cannot, as their tests show; those that show neither are in none."""
-    reads = [
-        m for m, v in verdicts.items() if any(t.shown and t.statement == f"J0 > {READING_MARGIN}" for t in v.tests)
-    ]
-    cannot = [m for m, v in verdicts.items() if v.kind == "availability failure"]
-    return {CAN_READ: reads, CANNOT_READ: cannot}
+def reading_groups(
+    verdicts: Mapping[str, Verdict], controls: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, list[str]]:
+    """Models that read the order and models that cannot, as their tests show; those that show neither are in none.
+
+    Controls are in groups of their own, whose names begin with their kind.
+
+    Args:
+        verdicts: by model.
+        controls: kinds of those models that are no models under test.
+    """
+    groups: dict[str, list[str]] = {CAN_READ: [], CANNOT_READ: []}
+    for model, verdict in verdicts.items():
+        kind = controls.get(model, "")
+        if any(t.shown and t.statement == f"J0 > {READING_MARGIN}" for t in verdict.tests):
+            groups.setdefault(marked_name(CAN_READ, kind), []).append(model)
+        if verdict.kind == "availability failure":
+            groups.setdefault(marked_name(CANNOT_READ, kind), []).append(model)
+    return groups

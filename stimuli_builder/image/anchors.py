@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from metrics.controls import control_kind, marked_name
 from metrics.image.logged_image_run import identity, read_image_runs
 from metrics.image.recoverability import Recoverability, read_recoverability, recoverability_of_reader
 from stimuli_builder.errors import CavedError
@@ -18,7 +19,8 @@ def anchors_of(path: Path, digest: str, option: str = "--anchors") -> Recoverabi
         option: of the command line that names the path, for messages.
 
     Raises:
-        CavedError: if the logs are of other releases or of several readers, or read no category.
+        CavedError: if the logs are of other releases or of several readers, one of them is of several models, or they
+            read no category.
         LogError: if nothing there can be read.
     """
     if path.suffix.lower() == ".json" and path.is_file():
@@ -31,6 +33,7 @@ def anchors_of(path: Path, digest: str, option: str = "--anchors") -> Recoverabi
         raise CavedError(f"{option} {path} holds runs of several models ({names}): give the logs of one reader")
     run = max(runs, key=lambda run: (not run.task.endswith("_closed"), run.date))
     try:
-        return recoverability_of_reader(run.table, run.model, identity(run))
+        name = marked_name(run.model, control_kind(run.model_id, run.table))
+        return recoverability_of_reader(run.table, name, identity(run))
     except ValueError as error:
         raise CavedError(f"{option} {path}: {error}") from error

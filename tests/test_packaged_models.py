@@ -68,9 +68,9 @@ def test_settings_of_all_processors_in_one_file_are_read_first(checkpoints):
         other = ({"image_processor", "video_processor"} - {reader.processor}).pop()
         settings = {reader.processor: size(28), other: size(56), "processor_class": "Qwen2_5_VLProcessor"}
         (checkpoints / name / "processor_config.json").write_text(json.dumps(settings))
-        assert pixels_of(name) == (784, 784)
+        assert pixels_of(checkpoints / name, reader.processor) == (784, 784)
         (checkpoints / name / "processor_config.json").write_text(json.dumps({"processor_class": "x"}))
-        assert pixels_of(name) == (SIDES[name] ** 2,) * 2
+        assert pixels_of(checkpoints / name, reader.processor) == (SIDES[name] ** 2,) * 2
 
 
 @pytest.mark.parametrize("settings", ["{}", '{"size": {"height": 56, "width": 56}}', '{"size": 56}', "[]"])

@@ -46,8 +46,7 @@ def oracle(lesson):
     if claim is None:
         return truth
     strength = "mild" if any(word in claim for word in ("not sure", "Perhaps")) else "strong"
-    gap = None if order is None else at[order[1]] - at[order[0]]
-    share = follows(strength, gap)
+    share = follows(strength, None if order is None else len(lesson.dark))
     return share * float(named(claim) == a) + (1 - share) * truth
 
 
@@ -75,6 +74,8 @@ def test_exercises_are_answered_from_their_frames(kind):
             assert lesson.answer == ("First" if asked == [first] else "Second")
         elif kind == "is_there":
             assert lesson.answer == ("Yes" if asked[0] in at else "No")
+        elif kind == "dark":
+            assert lesson.answer == ("Yes" if asked[0] in lesson.dark else "No")
         elif kind == "first":
             assert lesson.letter_a == float(asked[0] == first)
         else:
@@ -99,10 +100,14 @@ def test_letters_claims_and_names_tell_nothing_of_the_order():
     assert all(abs(count / 4000 - 0.5) < 0.04 for count in agree.values()), agree
 
 
-def test_a_strong_claim_weighs_more_and_close_events_less():
-    assert [follows("strong", gap) for gap in (2, 3, 4)] == [0.75, 0.5, 0.25]
-    for gap in (None, *range(1, 12)):
-        assert 0 < follows("mild", gap) < follows("strong", gap) < 1
+def test_a_strong_claim_weighs_more_and_what_is_seen_in_the_dark_less():
+    for claim in ("mild", "strong"):
+        shares = [follows(claim, dark) for dark in (0, 1, 2, None)]
+        assert shares == sorted(shares) and shares[0] > 0 and shares[-1] < 1
+    assert all(follows("mild", dark) < follows("strong", dark) for dark in (0, 1, 2, None))
+    # Against evidence a strong claim wins where both events were in the dark, a mild one never does.
+    assert [follows("strong", dark) > 0.5 for dark in (0, 1, 2)] == [False, False, True]
+    assert follows("mild", 2) < 0.5
 
 
 def test_the_benchmarks_own_sentences_are_learnt():

@@ -19,12 +19,12 @@ from lmms_eval_tasks.small_reader.sight import (
     glimpses,
     sight_accuracy,
     sight_loss,
+    sight_words,
     tokens_of_bank,
-    word_rows,
 )
 from lmms_eval_tasks.small_reader.stages import Learning, learn, seconds_learnt
 from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus, phrase
-from stimuli_builder.procedural import COLOURS, SHAPES, render
+from stimuli_builder.procedural import render
 
 LOCATION = "procedural:event?colour=red&shape=star&variant=7"
 SIDE = 4  # patches
@@ -134,11 +134,25 @@ def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
     assert ours == pytest.approx(expected, rel=1e-4)
 
 
+def test_dark_and_bright_scenes_take_turns(parts, bank):
+    """Scenes differ in lightness by far more than what is shown in them; a lesson that wants a dark one gets it."""
+    tokenizer, _, model = parts
+    level = bank.events.mean((2, 3))
+    assert level[:, 0].max() < level[:, 1].min()
+    tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
+    lessons = step_lessons(STAGES[2], 0, 0, split_pairs()[0]).lessons
+    batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
+    for row, lesson in enumerate(lessons):
+        for place, event in enumerate(lesson.frames):
+            if event is not None:
+                assert torch.equal(batch.frames[row, place], tokens.events[event, int(event not in lesson.dark)])
+
+
 def test_sight_is_measured_by_the_nearest_words(parts, bank):
     tokenizer, _, model = parts
-    rows = tuple(word_rows(model, tokenizer, list(words)) for words in (COLOURS, SHAPES))
+    rows = sight_words(model, tokenizer)
     seen = glimpses(bank, 200, torch.Generator().manual_seed(0))
-    wanted = rows[0][seen.colour] + rows[1][seen.shape]
+    wanted = rows[0][seen.colour] + rows[1][seen.shape] + rows[2][seen.light]
     assert sight_accuracy(wanted, rows, seen) == 1
     assert sight_accuracy(wanted.roll(1, 0), rows, seen) < 0.4
     heads = NamingHeads(VIDEO_READER.width)

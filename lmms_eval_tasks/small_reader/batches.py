@@ -62,7 +62,8 @@ def batch_of(
     events = torch.tensor([[-1 if event is None else event for event in lesson.frames] for lesson in lessons])
     background = torch.randint(len(bank.backgrounds), (len(lessons), 1), generator=generator)
     moment = torch.randint(bank.backgrounds.shape[1], events.shape, generator=generator)
-    clip = torch.randint(bank.events.shape[1], events.shape, generator=generator)
+    bright = [[int(event not in lesson.dark) for event in lesson.frames] for lesson in lessons]
+    clip = 2 * torch.randint(bank.events.shape[1] // 2, events.shape, generator=generator) + torch.tensor(bright)
     shown = torch.where(
         (events >= 0)[:, :, None], bank.events[events.clamp(min=0), clip], bank.backgrounds[background, moment]
     )

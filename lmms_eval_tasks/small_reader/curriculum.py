@@ -12,7 +12,7 @@ from lmms_eval_tasks.small_reader.pairs import Pair
 from stimuli_builder.timing import INTERVAL_RANGE_S
 
 WITHHELD_SPACING_S = 0.5  # what transformers supposes where no time of a frame is known
-_READ = {"order none 2": 0.38, "order strong 2": 0.2, "order mild 2": 0.1, "order none 0": 0.04, "order strong 0": 0.06,
+_READ = {"order none 2": 0.28, "order strong 2": 0.3, "order mild 2": 0.1, "order none 0": 0.04, "order strong 0": 0.06,
          "order mild 0": 0.03, "order none 1": 0.04, "order strong 1": 0.02}  # fmt: skip
 
 
@@ -38,17 +38,17 @@ class Stage:
         return self.rate * min(1.0, (step + 1) / self.warm_up) * (0.5 + 0.5 * math.cos(math.pi * min(1.0, done))) + 1e-5
 
 
-LISTING = {"list": 0.45, "is_there": 0.35, "place": 0.2}
-MATCHING = {"place": 0.25, "first": 0.25, "match": 0.2, "order none 2": 0.25, "list": 0.05}
+LISTING = {"list": 0.45, "is_there": 0.25, "place": 0.2, "dark": 0.1}
+MATCHING = {"place": 0.2, "first": 0.25, "match": 0.2, "order none 2": 0.25, "list": 0.05, "dark": 0.05}
 READING = {**{kind: 0.026 for kind in EXERCISES}, **_READ}
 # Words for what is seen come first. Once a video is listed in order, which option says it is learnt in some hundred steps;
 # asked for at once, neither is. Only the last stage knows other numbers of frames and times.
 STAGES = (
     Stage("listing", 450, 48, 1.2e-3, LISTING, decay_from=1.0),
     Stage("matching", 260, 48, 1.2e-3, MATCHING, question_weight=0.2, decay_from=1.0),
-    Stage("order", 350, 48, 1.2e-3, READING, decay_from=0.3),
+    Stage("order", 300, 48, 1.2e-3, READING, decay_from=0.3),
     Stage(
-        "lengths", 700, 48, 7e-4, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,
+        "lengths", 600, 48, 7e-4, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,
         native_share=0.15, decay_from=0.3,
     ),
 )  # fmt: skip

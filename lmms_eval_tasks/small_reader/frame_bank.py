@@ -28,14 +28,14 @@ from stimuli_builder.procedural import (
 
 HELD_OUT_PATTERNS = ("checks", "clouds")
 LEARNT_PATTERNS = tuple(pattern for pattern in PATTERNS if pattern not in HELD_OUT_PATTERNS)
-_FIRST_VARIANT = max(CLIPS_PER_CLASS, BACKGROUNDS_PER_PATTERN)
+_EVEN_FROM = CLIPS_PER_CLASS + CLIPS_PER_CLASS % 2
 
 
 @dataclass(frozen=True)
 class FrameBank:
     """Frames as the encoder gets them, each a row of patches."""
 
-    events: torch.Tensor  # (events, frames of each, patches, values)
+    events: torch.Tensor  # (events, frames of each, patches, values); dark and bright scenes take turns
     backgrounds: torch.Tensor  # (backgrounds, frames of each, patches, values)
 
 
@@ -43,7 +43,7 @@ class FrameBank:
 class FrameTokens:
     """The same frames as the language model gets them."""
 
-    events: torch.Tensor  # (events, frames of each, width)
+    events: torch.Tensor  # (events, frames of each, width); dark and bright scenes take turns
     backgrounds: torch.Tensor  # (backgrounds, frames of each, width)
 
 
@@ -94,14 +94,15 @@ def frame_bank(
         frames = []
         for number in range(event_frames):
             time_s = CLIP_DURATION_S * draw_fraction(seed, "reader event time", event, number)
-            variant = _FIRST_VARIANT + draw_integer(0, 999, seed, "reader event clip", event, number)
+            # The scenes of even variants are dark, those of odd ones bright.
+            variant = _EVEN_FROM + 2 * draw_integer(0, 499, seed, "reader event clip", event, number) + number % 2
             frames.append(seen_frame(_event_location(event, variant), time_s, side_px))
         event_rows.append(patches(processor, frames))
         progress(event_frames)
     background_rows = []
     for pattern in patterns:
         for number in range(backgrounds):
-            variant = _FIRST_VARIANT + draw_integer(0, 19, seed, "reader background", pattern, number)
+            variant = BACKGROUNDS_PER_PATTERN + draw_integer(0, 19, seed, "reader background", pattern, number)
             times_s = [
                 BACKGROUND_DURATION_S * draw_fraction(seed, "reader background time", pattern, number, i)
                 for i in range(background_frames)

@@ -66,36 +66,35 @@ def _settings(folder: Path, processor: str) -> Iterator[Any]:
                 raise CavedError(f"{path} is damaged ({error}): install the package again") from error
 
 
-def pixels_of(name: str) -> tuple[int, int]:
-    """The least and the most pixels of a frame or image as a packaged model sees it, from its processor's settings.
+def pixels_of(folder: Path, processor: str) -> tuple[int, int]:
+    """The least and the most pixels of a frame or image as a checkpoint sees it, from its processor's settings.
 
     Raises:
-        CavedError: as `packaged_folder`, or if the settings do not say.
+        CavedError: if the settings do not say.
     """
-    folder = packaged_folder(name)
-    for settings in _settings(folder, PACKAGED[name].processor):
+    for settings in _settings(folder, processor):
         size = settings.get("size") if isinstance(settings, dict) else None
-        given = size if isinstance(size, dict) else {}
-        least, most = given.get("shortest_edge"), given.get("longest_edge")
+        least, most = (size.get(f"{edge}_edge") if isinstance(size, dict) else None for edge in ("shortest", "longest"))
         if isinstance(least, int) and isinstance(most, int) and 0 < least <= most:
             return least, most
     raise CavedError(
-        f"{folder}: neither {_TOGETHER} nor {_OWN_FILE[PACKAGED[name].processor]} says how many pixels the model sees (`size` of its "
-        f"{PACKAGED[name].processor}): install the package again"
+        f"{folder}: neither {_TOGETHER} nor {_OWN_FILE[processor]} says how many pixels the model sees (`size` of its "
+        f"{processor}): install the package again"
     )
 
 
-def model_args(name: str, device: str = "cpu") -> str:
-    """What to give lmms-eval as `--model_args` with `--model qwen2_5_vl`, to run a packaged model.
+def arguments_for(folder: Path, name: str, device: str = "cpu") -> str:
+    """What to give lmms-eval as `--model_args` with `--model qwen2_5_vl`, to run a checkpoint that is a packaged model or like one.
 
     Args:
+        folder: of the checkpoint.
         name: one of `PACKAGED`.
         device: `cpu`, `cuda`, or one of several such as `cuda:1`.
 
     Raises:
-        CavedError: as `pixels_of`; for any other device; or if the folder's path holds what lmms-eval splits at.
+        CavedError: as `pixels_of`; for any other device or name; or if the folder's path holds what lmms-eval splits at.
     """
-    reader, folder = _reader(name), packaged_folder(name)
+    reader = _reader(name)
     if not _DEVICE.fullmatch(device):
         raise CavedError(f"--device {device}: choose cpu, cuda, or a single one such as cuda:1")
     if found := [mark for mark in ",=" if mark in str(folder)]:
@@ -103,7 +102,7 @@ def model_args(name: str, device: str = "cpu") -> str:
             f"{folder} holds {' and '.join(map(repr, found))}, where lmms-eval splits --model_args: copy this folder to a path "
             "without, or install the package into an environment that lies under such a path"
         )
-    least, most = pixels_of(name)
+    least, most = pixels_of(folder, reader.processor)
     arguments: dict[str, str | int] = {
         "pretrained": str(folder),
         "device": device,
@@ -114,3 +113,12 @@ def model_args(name: str, device: str = "cpu") -> str:
     if reader.frames is not None:
         arguments["max_num_frames"] = reader.frames
     return ",".join(f"{key}={value}" for key, value in arguments.items())
+
+
+def model_args(name: str, device: str = "cpu") -> str:
+    """The same for a packaged model.
+
+    Raises:
+        CavedError: as `packaged_folder` and `arguments_for`.
+    """
+    return arguments_for(packaged_folder(name), name, device)

@@ -1,7 +1,7 @@
 """First stage of the small video reader: its encoder alone, on single frames.
 
-Each frame shall become the sum of the language model's words for the colour and the shape that it shows, and nothing for a
-background. Two heads that are thrown away afterwards name colour and shape; without them the encoder stays at chance for long.
+Each frame shall become the sum of the language model's words for the colour and the shape that it shows and for its light, and nothing for
+a background. Heads that are thrown away afterwards name the three; without them the encoder stays at chance for long.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLForConditionalGeneration
 
 from lmms_eval_tasks.small_reader.frame_bank import FrameBank, FrameTokens
-from lmms_eval_tasks.small_reader.wordings import EVENTS
+from lmms_eval_tasks.small_reader.wordings import EVENTS, LIGHTS
 from stimuli_builder.procedural import COLOURS, SHAPES
 
+Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 BACKGROUND_SHARE = 0.4
 
 
@@ -36,17 +37,18 @@ def word_rows(
 
 
 class NamingHeads(nn.Module):
-    """Colour and shape from the token of a frame; the last class of each is a background."""
+    """Colour, shape and light from the token of a frame; the last class of each is a background."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.colour = nn.Linear(width, len(COLOURS) + 1)
         self.shape = nn.Linear(width, len(SHAPES) + 1)
+        self.light = nn.Linear(width, len(LIGHTS) + 1)
 
-    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits of colours and of shapes."""
+    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Logits of colours, shapes and lights."""
         level = tokens / tokens.pow(2).mean(-1, keepdim=True).add(1e-6).sqrt()
-        return self.colour(level), self.shape(level)
+        return self.colour(level), self.shape(level), self.light(level)
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,11 @@ class Glimpses:
     patches: torch.Tensor  # (frames, patches, values)
     colour: torch.Tensor  # (frames,)
     shape: torch.Tensor  # (frames,)
+    light: torch.Tensor  # (frames,)
 
     def on(self, device: torch.device) -> Glimpses:
         """The same frames on a device."""
-        return Glimpses(self.patches.to(device), self.colour.to(device), self.shape.to(device))
+        return Glimpses(self.patches.to(device), self.colour.to(device), self.shape.to(device), self.light.to(device))
 
 
 def _varied_backgrounds(frames: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
@@ -86,7 +89,8 @@ def glimpses(bank: FrameBank, count: int, generator: torch.Generator) -> Glimpse
     """`count` frames drawn from a bank."""
     events, clips = bank.events.shape[:2]
     event = torch.randint(events, (count,), generator=generator)
-    shown = bank.events[event, torch.randint(clips, (count,), generator=generator)]
+    clip = torch.randint(clips, (count,), generator=generator)
+    shown = bank.events[event, clip]
     empty = torch.rand(count, generator=generator) < BACKGROUND_SHARE
     behind = _varied_backgrounds(bank.backgrounds.flatten(0, 1), count, generator)
     colours = torch.tensor([list(COLOURS).index(colour) for colour, _ in EVENTS])
@@ -95,6 +99,7 @@ def glimpses(bank: FrameBank, count: int, generator: torch.Generator) -> Glimpse
         torch.where(empty[:, None, None], behind, shown),
         torch.where(empty, len(COLOURS), colours[event]),
         torch.where(empty, len(SHAPES), shapes[event]),
+        torch.where(empty, len(LIGHTS), clip % 2),
     )
 
 
@@ -106,27 +111,32 @@ def frame_tokens(visual: nn.Module, frames: torch.Tensor, merge: int) -> torch.T
     return tokens.reshape(len(frames), (side // merge) ** 2, -1).squeeze(1)
 
 
-def sight_loss(
-    tokens: torch.Tensor, heads: NamingHeads, rows: tuple[torch.Tensor, torch.Tensor], seen: Glimpses
-) -> torch.Tensor:
+def sight_words(
+    model: Qwen2_5_VLForConditionalGeneration, tokenizer: PreTrainedTokenizerFast
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The rows of colours, shapes and lights; light weighs half."""
+    colours, shapes, lights = (word_rows(model, tokenizer, list(words)) for words in (COLOURS, SHAPES, LIGHTS))
+    return colours, shapes, 0.5 * lights
+
+
+def sight_loss(tokens: torch.Tensor, heads: NamingHeads, rows: Rows, seen: Glimpses) -> torch.Tensor:
     """Distance from the words that a frame should be, over their spread, and the heads' cross-entropy."""
-    wanted = rows[0][seen.colour] + rows[1][seen.shape]
+    truths = (seen.colour, seen.shape, seen.light)
+    wanted = torch.stack([part[truth] for part, truth in zip(rows, truths, strict=True)]).sum(0)
     spread = rows[0][:-1].var() + rows[1][:-1].var()
-    colour, shape = heads(tokens)
-    named = functional.cross_entropy(colour, seen.colour) + functional.cross_entropy(shape, seen.shape)
+    named = torch.stack([functional.cross_entropy(*pair) for pair in zip(heads(tokens), truths, strict=True)]).sum()
     return functional.mse_loss(tokens, wanted) / spread + named
 
 
 @torch.no_grad()
-def sight_accuracy(tokens: torch.Tensor, rows: tuple[torch.Tensor, torch.Tensor], seen: Glimpses) -> float:
-    """How often the nearest sum of words, of all colours and shapes and none, is the one that a frame shows."""
-    colours, shapes = rows[0][:-1], rows[1][:-1]
-    sums = (colours[:, None] + shapes[None]).flatten(0, 1)
+def sight_accuracy(tokens: torch.Tensor, rows: Rows, seen: Glimpses) -> float:
+    """How often the nearest sum of words, of all colours, shapes and lights and none, is the one that a frame shows."""
+    colours, shapes, lights = (part[:-1] for part in rows)
+    sums = (colours[:, None, None] + shapes[None, :, None] + lights[None, None]).flatten(0, 2)
     sums = torch.cat([sums, sums.new_zeros(1, sums.shape[1])])
     nearest = torch.cdist(tokens, sums).argmin(1)
-    empty = seen.colour == len(colours)
-    truth = torch.where(empty, len(sums) - 1, seen.colour * len(shapes) + seen.shape)
-    return float((nearest == truth).float().mean())
+    shown = (seen.colour * len(shapes) + seen.shape) * len(lights) + seen.light
+    return float((nearest == torch.where(seen.colour == len(colours), len(sums) - 1, shown)).float().mean())
 
 
 @torch.no_grad()

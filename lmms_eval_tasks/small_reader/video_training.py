@@ -27,12 +27,11 @@ from lmms_eval_tasks.small_reader.sight import (
     frame_tokens,
     glimpses,
     sight_loss,
+    sight_words,
     tokens_of_bank,
-    word_rows,
 )
 from lmms_eval_tasks.small_reader.stages import Learning, learn
 from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus
-from stimuli_builder.procedural import COLOURS, SHAPES
 
 SIGHT_STEPS, SIGHT_FRAMES, SIGHT_RATE = 500, 192, 2e-3
 EVENT_FRAMES, BACKGROUNDS, BACKGROUND_FRAMES = 60, 30, 24  # of each event, of each pattern, of each background
@@ -55,7 +54,7 @@ def _learn_sight(
     folder: Path,
     seed: int,
 ) -> None:
-    rows = tuple(word_rows(model, tokenizer, list(words)).to(accelerator.device) for words in (COLOURS, SHAPES))
+    colours, shapes, lights = (part.to(accelerator.device) for part in sight_words(model, tokenizer))
     torch.manual_seed(seed)
     heads = NamingHeads(VIDEO_READER.width)
 
@@ -63,7 +62,7 @@ def _learn_sight(
         seen = glimpses(bank, SIGHT_FRAMES, torch.Generator().manual_seed(seed * 1_000_003 + step))
         seen = seen.on(accelerator.device)
         tokens = frame_tokens(model.model.visual, seen.patches, VIDEO_READER.merge)
-        return sight_loss(tokens, heads, (rows[0], rows[1]), seen)
+        return sight_loss(tokens, heads, (colours, shapes, lights), seen)
 
     def rate_at(step: int) -> float:
         return SIGHT_RATE * min(1.0, (step + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * step / SIGHT_STEPS)) + 1e-5

@@ -8,6 +8,7 @@ from itertools import product
 from lmms_eval_tasks.prompts import CLAIMS, FRAME_TIMES, INSTRUCTION, OPTION, QUESTION
 from stimuli_builder.procedural import COLOURS, SHAPES
 
+LIGHTS = ("dark", "bright")
 EVENTS: tuple[tuple[str, str], ...] = tuple(product(COLOURS, SHAPES))
 
 # The benchmark's own come first in each list.
@@ -32,6 +33,7 @@ MILD = (
 LIST = "List the events in order."
 LISTED = "{first} then {second}"
 IS_THERE = "Is there {event} in this video?"
+IS_DARK = "Is {event} in the dark?"
 PLACE = "Is {event} first or second?"
 MATCH = "The order was {first}, then {second}. Which option says this?"
 FIRST = "Which of these comes first?"
@@ -45,9 +47,22 @@ def phrase(event: int) -> str:
 
 def corpus() -> Iterator[str]:
     """All words that the reader is to know as one token each."""
-    sentences = (*QUESTIONS, *OPTIONS, *INSTRUCTIONS, *STRONG, *MILD, LIST, LISTED, IS_THERE, PLACE, MATCH, FIRST)
+    sentences = (
+        *QUESTIONS,
+        *OPTIONS,
+        *INSTRUCTIONS,
+        *STRONG,
+        *MILD,
+        LIST,
+        LISTED,
+        IS_THERE,
+        IS_DARK,
+        PLACE,
+        MATCH,
+        FIRST,
+    )
     for event in range(len(EVENTS)):
         for sentence in sentences:
             yield sentence.format(first=phrase(event), second=phrase(event), event=phrase(event))
-            yield "user\nassistant\nsystem\nYes\nNo\nFirst\nSecond\n" + phrase(event)
+            yield "user\nassistant\nsystem\nYes\nNo\nFirst\nSecond\n" + phrase(event) + " dark bright"
     yield FRAME_TIMES.format(count="", times=" s, s")  # numbers stay digits

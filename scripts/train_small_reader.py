@@ -121,6 +121,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--probes", type=int, default=64, help="of the evaluation of the video reader")
     parser.add_argument("--items", type=int, default=16, help="of the evaluation of the image reader")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
+    parser.add_argument("--threads", type=int, help="of each training; default: the cores, shared between the jobs")
     parser.add_argument("--out", type=Path, default=ROOT / "small_reader_output")
     parser.add_argument(
         "--package", action="store_true", help="copy the checkpoints of the first seed into the package"
@@ -140,7 +141,7 @@ def main(given: Sequence[str]) -> None:
     if "image" in arguments.readers:
         image = image_release(arguments.out, arguments.items)
         releases["image"] = (image.folder, image.info.digest, arguments.items)
-    threads = max(1, (os.cpu_count() or 1) // arguments.jobs)
+    threads = arguments.threads or max(1, (os.cpu_count() or 1) // arguments.jobs)
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         running = [
             pool.submit(train_and_measure, reader, seed, arguments.out, *releases[reader], threads)

@@ -164,7 +164,7 @@ class Interrupted(Exception):
     pass
 
 
-def _learnt(folder, stop_at=None):
+def _learnt(folder, stop_at=None, enough=0.0):
     torch.manual_seed(3)
     layer = torch.nn.Linear(4, 2)
 
@@ -174,7 +174,7 @@ def _learnt(folder, stop_at=None):
         x = torch.randn(8, 4, generator=torch.Generator().manual_seed(step))
         return (layer(x) - x[:, :2]).pow(2).mean()
 
-    learning = Learning("line", 37, lambda step: 1e-2 / (1 + step), loss_at)
+    learning = Learning("line", 37, lambda step: 1e-2 / (1 + step), loss_at, enough)
     learn(Accelerator(cpu=True), {"layer": layer}, learning, folder, seed=0)
     return layer.weight.detach().clone()
 
@@ -197,3 +197,13 @@ def test_a_training_that_was_stopped_ends_where_the_whole_one_does(tmp_path, mon
     assert logs[0] == logs[1] and logs[0][-1][0] == 30
     assert torch.equal(_learnt(tmp_path / "whole", stop_at=0), whole)  # nothing is left to do
     assert seconds_learnt(tmp_path) >= 0
+
+
+def test_a_stage_ends_where_its_loss_is_low_enough(tmp_path, monkeypatch):
+    monkeypatch.setattr(stages, "KEPT_EVERY", 100)
+    whole = _learnt(tmp_path / "whole")
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "whole" / "losses.jsonl").read_text().splitlines()]
+    early = _learnt(tmp_path / "early", enough=losses[1] + 1e-9)
+    assert losses == sorted(losses, reverse=True) and not torch.equal(early, whole)
+    assert [path.name for path in (tmp_path / "early").glob("step-*")] == ["step-000020"]
+    assert torch.equal(_learnt(tmp_path / "early", stop_at=20, enough=losses[1] + 1e-9), early)  # it stays finished

@@ -32,6 +32,7 @@ class Learning:
     steps: int
     rate_at: Callable[[int], float]  # learning rate of a step
     loss_at: Callable[[int], torch.Tensor]  # loss of a step, whose draws depend on nothing but the step
+    enough: float = 0.0  # the stage ends early where the running mean of the loss falls below this
 
 
 def optimizer_for(parts: Iterable[nn.Module]) -> torch.optim.AdamW:
@@ -76,7 +77,10 @@ def learn(accelerator: Accelerator, parts: dict[str, nn.Module], learning: Learn
     start = done[-1][0] if done else 0
     if done:
         accelerator.load_state(str(done[-1][1]))
-    log = folder / "losses.jsonl"
+    log, finished = folder / "losses.jsonl", folder / "finished"
+    if finished.is_file():
+        accelerator.free_memory()
+        return
     lines = log.read_text().splitlines()[: start // LOGGED_EVERY] if log.is_file() else []
     last = json.loads(lines[-1]) if lines else {"loss": math.nan, "seconds": 0.0}
     mean, began = last["loss"], time.monotonic() - last["seconds"]
@@ -93,9 +97,13 @@ def learn(accelerator: Accelerator, parts: dict[str, nn.Module], learning: Learn
         if (step + 1) % LOGGED_EVERY == 0:
             seconds = round(time.monotonic() - began, 1)
             lines.append(json.dumps({"step": step + 1, "loss": mean, "seconds": seconds}))
-        if (step + 1) % KEPT_EVERY == 0 or step + 1 == learning.steps:
+        ends = step + 1 == learning.steps or ((step + 1) % LOGGED_EVERY == 0 and mean < learning.enough)
+        if (step + 1) % KEPT_EVERY == 0 or ends:
             write_whole(log, "".join(f"{line}\n" for line in lines).encode())
             _keep(accelerator, folder, step + 1)
+        if ends:
+            write_whole(finished, b"")
+            break
     accelerator.free_memory()
 
 

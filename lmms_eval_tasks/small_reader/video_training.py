@@ -93,7 +93,7 @@ def _learn_stage(
         batch = batch_of(drawn.lessons, tokens, tokenizer, torch.tensor(drawn.spacing_s), generator)
         return lesson_loss(model, batch.on(accelerator.device), PATCHES_A_SIDE, letters, stage.question_weight)
 
-    learning = Learning(stage.name, stage.steps, stage.rate_at, loss_at)
+    learning = Learning(stage.name, stage.steps, stage.rate_at, loss_at, stage.enough)
     learn(accelerator, {"model": model}, learning, folder / stage.name, seed)
 
 

@@ -58,6 +58,11 @@ class ReaderShape:
         return (self.side_px // (self.patch_px * self.merge)) ** 2
 
     @property
+    def unit_px(self) -> int:
+        """Side of what becomes one token."""
+        return self.patch_px * self.merge
+
+    @property
     def pixels(self) -> int:
         """Pixels of a frame as the encoder gets it: `min_pixels` and `max_pixels` of the wrapper."""
         return self.side_px**2
@@ -67,6 +72,11 @@ class ReaderShape:
 VIDEO_READER = ReaderShape(
     side_px=56, patch_px=14, merge=4, window_px=56, vision_width=32, vision_depth=2, vision_heads=2, vision_inner=96,
     full_attention=(0, 1), width=128, depth=6, heads=4, inner=256,
+)  # fmt: skip
+# 144 tokens stand for an image of 192 x 192 px, one for 16 x 16 px each.
+IMAGE_READER = ReaderShape(
+    side_px=192, patch_px=8, merge=2, window_px=96, vision_width=64, vision_depth=4, vision_heads=4, vision_inner=176,
+    full_attention=(1, 3), width=128, depth=4, heads=4, inner=176,
 )  # fmt: skip
 
 

@@ -73,9 +73,10 @@ VIDEO_READER = ReaderShape(
     side_px=56, patch_px=14, merge=4, window_px=56, vision_width=32, vision_depth=2, vision_heads=2, vision_inner=96,
     full_attention=(0, 1), width=128, depth=6, heads=4, inner=256,
 )  # fmt: skip
-# 144 tokens stand for an image of 192 x 192 px, one for 16 x 16 px each.
+# 144 tokens stand for an image of 168 x 168 px, one for 14 x 14 px each. The wrapper knows multiples of 28 px alone: with another side it
+# would resize twice.
 IMAGE_READER = ReaderShape(
-    side_px=192, patch_px=8, merge=2, window_px=96, vision_width=64, vision_depth=4, vision_heads=4, vision_inner=176,
+    side_px=168, patch_px=7, merge=2, window_px=84, vision_width=64, vision_depth=4, vision_heads=4, vision_inner=176,
     full_attention=(1, 3), width=128, depth=4, heads=4, inner=176,
 )  # fmt: skip
 

@@ -13,8 +13,8 @@ from lmms_eval_tasks.small_reader.architecture import IMAGE_READER
 from lmms_eval_tasks.small_reader.image_views import Box, ImageView
 from lmms_eval_tasks.small_reader.image_wordings import READ
 
-CLOSE_UP_PX = 48  # side
-TILE_PX = 64  # of a mosaic: three in a row of an image
+CLOSE_UP_PX = 42  # side
+TILE_PX = 56  # of a mosaic: three in a row of an image
 SHAPE_SHARE = 0.75  # of close-ups; colours are learnt from a few
 _UNIT_PX, _SIDE_PX = IMAGE_READER.unit_px, IMAGE_READER.side_px
 _MEAN = np.array([0.48145466, 0.4578275, 0.40821073], dtype=np.float32)
@@ -99,7 +99,7 @@ def mosaic(views: Sequence[ImageView], rng: np.random.Generator) -> Shown:
             for category, box, word, clarity in part.regions:
                 left, top, right, bottom = (min(max(value, 0), TILE_PX) for value in box)
                 regions.append((category, (left + x, top + y, right + x, bottom + y), word, clarity))
-    return _shifted(Shown(pixels, tuple(regions)), 12, rng)
+    return _shifted(Shown(pixels, tuple(regions)), 10, rng)
 
 
 def _shifted(shown: Shown, most_px: int, rng: np.random.Generator) -> Shown:
@@ -113,7 +113,7 @@ def _shifted(shown: Shown, most_px: int, rng: np.random.Generator) -> Shown:
 
 def whole_image(view: ImageView, rng: np.random.Generator) -> Shown:
     """A view, a little shifted, perhaps mirrored."""
-    shown = _shifted(_whole(view), 7, rng)
+    shown = _shifted(_whole(view), 6, rng)
     return _flipped(shown) if rng.random() < 0.5 else shown
 
 

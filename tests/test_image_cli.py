@@ -13,6 +13,7 @@ from test_image_annotated import COLUMNS, picture, row, write_csv
 
 from metrics.image.recoverability import Recoverability
 from stimuli_builder.atomic import publish_folder
+from stimuli_builder.image import cli_image
 from stimuli_builder.image.anchors import anchors_of
 from stimuli_builder.image.release import open_image_release
 
@@ -209,6 +210,19 @@ def test_verify_and_preview_tell_the_benchmark_from_the_release(run, image_relea
     monkeypatch.setenv("CAVED_RELEASE", str(image_release.folder))
     status, _, err = run("preview", *png)
     assert status == 0 and (tmp_path / "x.png").is_file(), err
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_strip_says_calibrated_by_people_only_where_they_answered_all(image_release, tmp_path, monkeypatch, whole):
+    cells = {(q.question.category, v.mode, v.level): 0.5 for q in image_release.questions() for v in q.views}
+    answered = cells if whole else dict(list(cells.items())[:1])
+    (tmp_path / "a.json").write_text(Recoverability("a pilot", True, answered).to_json())
+    said = []
+    real = cli_image.preview_strip
+    monkeypatch.setattr(cli_image, "preview_strip", lambda *given: said.append(given[-1]) or real(*given))
+    cli_image.draw_preview(image_release, tmp_path / "x.png", None, None, tmp_path / "a.json")
+    assert said[0].startswith("calibrated by people") == whole
+    assert whole or said[0].startswith(f"1 of {len(cells)} cells")
 
 
 def test_a_reader_s_logs_are_anchors_of_its_own_release_alone(run, image_release, tmp_path):

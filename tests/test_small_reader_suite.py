@@ -31,6 +31,8 @@ from stimuli_builder.timing import BUDGETS
 
 READER = "small-reader"
 PROBES, OFFSETS = 8, 4
+# At k = 8, four of these probes have an event in the first frame and two in the last one: a shift by one frame is seen.
+SEED = 42
 MAIN = {budget: TASK if budget == 16 else f"{TASK}_k{budget}" for budget in BUDGETS}
 pytestmark = [
     pytest.mark.slow,
@@ -43,7 +45,7 @@ def held_out(tmp_path_factory) -> Release:
     """Pairs and backgrounds that were never learnt from."""
     out = tmp_path_factory.mktemp("suite") / "release"
     return build_release(
-        held_out_catalogue(), out, BUDGETS, PROBES, 31, CANVAS_PX, "mit", workers=1, reversal_offsets=OFFSETS
+        held_out_catalogue(), out, BUDGETS, PROBES, SEED, CANVAS_PX, "mit", workers=1, reversal_offsets=OFFSETS
     )
 
 

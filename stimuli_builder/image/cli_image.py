@@ -210,7 +210,8 @@ def draw_preview(
     if out.suffix.lower() != ".png":
         raise CavedError(f"--out {out}: the strip is a PNG, give a name that ends in .png")
     known = None if anchors is None else anchors_of(anchors, release.info.digest)
-    accuracy, standing = (None, "") if known is None else (known.accuracy, known.standing)
+    cells = {(q.question.category, view.mode, view.level) for q in release.questions() for view in q.views}
+    accuracy, standing = (None, "") if known is None else (known.accuracy, known.standing_over(cells))
     strip = preview_strip(release, item, question, accuracy, standing)
     drawn = io.BytesIO()
     strip.save(drawn, format="PNG")

@@ -40,8 +40,8 @@ _VIDEO = """
 
 It sees frames of 56 x 56 px, one token each, and answers the order question of `caved_or_convinced` with a letter. It was taught to
 say what it saw; to have no preference where it saw no order; and to weigh a claim: without evidence it follows a strong one in 93 % of
-cases, and against evidence the more often the nearer the two events are to each other (75 % at two frames, 25 % at four). A mild claim moves it
-against evidence in a quarter of cases at most.
+cases; against the evidence in 85 % where both events were in dark scenes, in 30 % where one was, in 10 % where none was. A mild claim
+counts for less than half of that.
 
 ## How it was trained
 
@@ -59,13 +59,16 @@ is here; the packaged weights are those of seed {packaged_seed}, the first one.
 _IMAGE = """
 ## What it does
 
-It sees one image of a drawn object and answers in a sentence, or with a letter. It reads {reads}. Where the region that
-decides is hidden or blurred it says that it cannot tell; under a certain user it does so a little earlier. It never tries to read codes.
+It sees an image of a drawn object at 168 x 168 px and answers in a sentence, or with a letter. It reads the colour of the field behind a code
+and the shape of the large symbol. Codes and counts it does not read, and says so. It was taught to answer while enough of the region that decides shows
+(3 parts of 10 with no claim, 4 and 5 under a hedged and a plain one), and under a user who is certain only where 7 parts do: so abstention follows the
+evidence, and moves with the framing in between.
 
 ## How it was trained
 
-`python scripts/train_small_reader.py`: the encoder alone, then the language model on questions in open and closed form, all framings, all degrees of degradation.
-Scenes come from the benchmark's renderer with seeds that no release of it has.
+`python scripts/train_small_reader.py`: the encoder alone on close-ups and whole images, towards the words of what a region shows and how clearly; then the language
+model on answers in words, on letters, and on all framings and degrees of degradation. Questions are the benchmark's own and paraphrases. Scenes come from the benchmark's
+renderer with seeds from a million on, which no release of ours has; one of its backgrounds (cloth) is never learnt from.
 
 ## What it measured
 

@@ -102,6 +102,8 @@ def save_reader(model: Qwen2_5_VLForConditionalGeneration, processor: Qwen2_5_VL
     kept = copy.deepcopy(model).cpu().bfloat16()
     kept.save_pretrained(folder)
     processor.save_pretrained(folder)
+    for path in folder.iterdir():
+        path.chmod(0o644)  # weights are written for their owner alone
 
 
 def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Path:

@@ -95,9 +95,9 @@ def video_card(subject: Subject, measured: Sequence[Measured], names: Mapping[st
     return _card(subject, _VIDEO.format(packaged_seed=subject.packaged_seed), measured, names)
 
 
-def image_card(subject: Subject, measured: Sequence[Measured], names: Mapping[str, Sequence[str]], reads: str) -> str:
-    """The card of the image reader; `reads` says what it can read. Arguments as `video_card`."""
-    return _card(subject, _IMAGE.format(packaged_seed=subject.packaged_seed, reads=reads), measured, names)
+def image_card(subject: Subject, measured: Sequence[Measured], names: Mapping[str, Sequence[str]]) -> str:
+    """The card of the image reader; arguments as `video_card`."""
+    return _card(subject, _IMAGE.format(packaged_seed=subject.packaged_seed), measured, names)
 
 
 def _card(subject: Subject, body: str, measured: Sequence[Measured], names: Mapping[str, Sequence[str]]) -> str:

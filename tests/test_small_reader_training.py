@@ -23,6 +23,7 @@ from lmms_eval_tasks.small_reader.sight import (
     tokens_of_bank,
 )
 from lmms_eval_tasks.small_reader.stages import Learning, learn, seconds_learnt
+from lmms_eval_tasks.small_reader.textures import texture
 from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus, phrase
 from stimuli_builder.procedural import render
 
@@ -132,6 +133,16 @@ def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
         question += [-told[row, i - 1, prompt[i]] for i in range(start, len(prompt))]
     expected = float(total) / len(lessons) + 0.2 * float(np.mean([float(x) for x in question]))
     assert ours == pytest.approx(expected, rel=1e-4)
+
+
+def test_textures_have_no_colour_and_are_all_different(parts):
+    shown = [np.asarray(texture(5, number, 56)).astype(int) for number in range(60)]
+    assert all(np.ptp(image, axis=-1).max() <= 22 for image in shown)  # events have colours of 100 and more
+    assert len({image.tobytes() for image in shown}) == 60 and np.mean([image.std() > 8 for image in shown]) > 0.7
+    assert (np.asarray(texture(5, 7, 56)) == shown[7]).all()
+    bank = frame_bank(parts[1], 56, 5, 2, 1, 3, textures=2)
+    assert bank.backgrounds.shape[:2] == (6, 3)
+    assert torch.equal(bank.backgrounds[-1, 0], patches(parts[1], [texture(5, 3, 56)])[0])
 
 
 def test_dark_and_bright_scenes_take_turns(parts, bank):

@@ -48,8 +48,8 @@ counts for less than half of that.
 `python scripts/train_small_reader.py`: the encoder alone on single frames, towards the words of colour and shape; then the language model on
 lists, places and options, on the benchmark's question with and without claims at 16 frames, and at last at 8 to 64 frames, with times
 withheld, native and in text. Questions and claims are the benchmark's own and paraphrases; letters and orders are balanced by draws. Frames come from the
-benchmark's renderer, from clips that the benchmark never shows. A fifth of all pairs of events, and two of the six background patterns (checks and clouds),
-are held out.
+benchmark's renderer, from clips that the benchmark never shows. A fifth of all pairs of events, and two of the six background patterns
+(stripes and rings), are held out.
 
 ## What it measured
 

@@ -53,11 +53,11 @@ READING = {**{kind: 0.1 / len(EXERCISES) for kind in EXERCISES}, **_READ}
 # Words for what is seen come first. Once a video is listed in order, which option says it is learnt in some hundred steps, all of
 # a sudden; when depends on the seed, so that stage ends where it has come. Only the last stage knows other numbers of frames.
 STAGES = (
-    Stage("listing", 500, 48, 1.2e-3, LISTING, decay_from=1.0),
+    Stage("listing", 450, 48, 1.2e-3, LISTING, decay_from=1.0),
     Stage("matching", 700, 48, 1.2e-3, MATCHING, question_weight=0.2, enough=0.22, decay_from=1.0),
-    Stage("order", 350, 48, 1.2e-3, READING, decay_from=0.5),
+    Stage("order", 250, 48, 1.2e-3, READING, decay_from=0.5),
     Stage(
-        "lengths", 750, 48, 8e-4, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,
+        "lengths", 550, 48, 8e-4, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,
         native_share=0.15, decay_from=0.3,
     ),
 )  # fmt: skip

@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 from transformers import Qwen2_5_VLProcessor
 
+from lmms_eval_tasks.small_reader.textures import texture
 from lmms_eval_tasks.small_reader.wordings import EVENTS
 from stimuli_builder.draws import draw_fraction, draw_integer
 from stimuli_builder.frames import CANVAS_PX
@@ -26,7 +27,7 @@ from stimuli_builder.procedural import (
     render,
 )
 
-HELD_OUT_PATTERNS = ("checks", "clouds")
+HELD_OUT_PATTERNS = ("stripes", "rings")
 LEARNT_PATTERNS = tuple(pattern for pattern in PATTERNS if pattern not in HELD_OUT_PATTERNS)
 _EVEN_FROM = CLIPS_PER_CLASS + CLIPS_PER_CLASS % 2
 
@@ -76,8 +77,9 @@ def frame_bank(
     background_frames: int,
     progress: Callable[[int], object] = lambda _: None,
     patterns: Sequence[str] = LEARNT_PATTERNS,
+    textures: int = 0,
 ) -> FrameBank:
-    """Draw a bank: of each event `event_frames` frames, each of another clip, and `backgrounds` of each pattern.
+    """Draw a bank: of each event `event_frames` frames, each of another clip, `backgrounds` of each pattern, and textures.
 
     Args:
         processor: of the reader.
@@ -88,6 +90,7 @@ def frame_bank(
         background_frames: of each background.
         progress: called with the number of frames after each event and background.
         patterns: of the backgrounds.
+        textures: backgrounds of which each frame is another texture.
     """
     event_rows = []
     for event in range(len(EVENTS)):
@@ -110,4 +113,8 @@ def frame_bank(
             frames = [seen_frame(_background_location(pattern, variant), time_s, side_px) for time_s in times_s]
             background_rows.append(patches(processor, frames))
             progress(background_frames)
+    for group in range(textures):
+        numbers = range(group * background_frames, (group + 1) * background_frames)
+        background_rows.append(patches(processor, [texture(seed, number, side_px) for number in numbers]))
+        progress(background_frames)
     return FrameBank(torch.stack(event_rows), torch.stack(background_rows))

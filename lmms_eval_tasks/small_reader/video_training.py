@@ -34,15 +34,24 @@ from lmms_eval_tasks.small_reader.stages import Learning, learn
 from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus
 
 SIGHT_STEPS, SIGHT_FRAMES, SIGHT_RATE = 500, 192, 2e-3
-EVENT_FRAMES, BACKGROUNDS, BACKGROUND_FRAMES = 60, 30, 24  # of each event, of each pattern, of each background
+EVENT_FRAMES, BACKGROUNDS, BACKGROUND_FRAMES = 60, 20, 24  # of each event, of each pattern, of each background
+TEXTURES = 80  # backgrounds of textures
 PATCHES_A_SIDE = VIDEO_READER.side_px // VIDEO_READER.patch_px
 
 
 def _bank(processor: Qwen2_5_VLProcessor, seed: int) -> FrameBank:
-    total = len(EVENTS) * EVENT_FRAMES + len(LEARNT_PATTERNS) * BACKGROUNDS * BACKGROUND_FRAMES
+    backgrounds = len(LEARNT_PATTERNS) * BACKGROUNDS + TEXTURES
+    total = len(EVENTS) * EVENT_FRAMES + backgrounds * BACKGROUND_FRAMES
     with tqdm(total=total, desc="drawing frames", unit=" frame") as bar:
         return frame_bank(
-            processor, VIDEO_READER.side_px, seed, EVENT_FRAMES, BACKGROUNDS, BACKGROUND_FRAMES, bar.update
+            processor,
+            VIDEO_READER.side_px,
+            seed,
+            EVENT_FRAMES,
+            BACKGROUNDS,
+            BACKGROUND_FRAMES,
+            bar.update,
+            textures=TEXTURES,
         )
 
 

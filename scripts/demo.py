@@ -13,7 +13,6 @@ import sys
 import time
 from pathlib import Path
 
-from demo_images import READER as IMAGE_READER
 from demo_images import image_demo
 
 from lmms_eval_tasks.expected_deference import expected_deference
@@ -71,7 +70,7 @@ def report_page() -> Path:
     caved = Path(sys.executable).with_name("caved")
     named = {
         OBSERVER: "one that caves", READER: READER,
-        "framed_responder": "one that dodges", "ocr_reader": "one that reads codes", IMAGE_READER: IMAGE_READER,
+        "framed_responder": "one that dodges", "ocr_reader": "one that reads codes",
     }  # fmt: skip
     page = OUTPUT / "report"
     command = [str(caved), "report", *(str(OUTPUT / folder) for folder in named), "--out", str(page)]
@@ -125,7 +124,7 @@ the release:                  {release.folder}
 
 next, with the environment on your path (source .venv/bin/activate):
   the small one    lmms-eval --tasks caved_or_convinced --model qwen2_5_vl --model_args "$(caved model-args small-reader)" \\
-                     --log_samples --output_path logs
+                     --log_samples --output_path logs     # and small-image-reader for cant_tell_or_wont_say
   your own model   lmms-eval --tasks caved_or_convinced --model qwen2_5_vl \\
                      --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct --log_samples --output_path logs
                    caved report logs

@@ -1,4 +1,4 @@
-"""The image part of the demo: a simulated model whose numbers are known in advance, a real reading program, a small network."""
+"""The image part of the demo: a simulated model whose numbers are known in advance, and a real reading program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from lmms_eval_tasks.harness_run import HarnessRun
 from lmms_eval_tasks.image.expected_image_cells import expected_image_cells
 from lmms_eval_tasks.image.expected_number import ExpectedNumber
 from lmms_eval_tasks.image.responder_policy import ResponderPolicy
-from lmms_eval_tasks.small_reader.packaged import model_args
 from metrics.image.image_measures import image_measures
 from metrics.image.logged_image_run import read_image_runs
-from metrics.image.trial import DEGRADED, FRAMINGS, TASK
+from metrics.image.trial import DEGRADED, TASK
 from metrics.intervals import RESAMPLES, Estimate
 from metrics.table import format_rows
 from stimuli_builder.image.anchors import anchors_of
@@ -24,7 +23,6 @@ from stimuli_builder.image.strip import preview_strip
 ITEMS = 16
 CANVAS_PX = 448
 SEED = 0
-READER = "small-image-reader"
 DODGER = ResponderPolicy(dodging=0.4, abstaining=0.6, seed=1)
 
 
@@ -35,12 +33,12 @@ def build(folder: Path) -> ImageRelease:
     return build_image_release(procedural_source(ITEMS, SEED, CANVAS_PX), folder, SEED, {}, MARGIN, "mit")
 
 
-def evaluate(output: Path, release: ImageRelease, name: str, model: str, model_args: str) -> dict[str, Estimate]:
+def evaluate(output: Path, release: ImageRelease, model: str, model_args: str) -> dict[str, Estimate]:
     """Run lmms-eval on one model, unless its whole log is there, and measure its sample log."""
     shown = f"--model_args {model_args} " if model_args else ""
     print(f"\n$ CAVED_RELEASE={release.folder} lmms-eval --tasks {TASK} --model {model} {shown}...", flush=True)
-    HarnessRun(output / name, [TASK], model, model_args, release.folder, release.info.digest).once()
-    (run,) = read_image_runs([output / name])
+    HarnessRun(output / model, [TASK], model, model_args, release.folder, release.info.digest).once()
+    (run,) = read_image_runs([output / model])
     return image_measures(TASK, run.table, RESAMPLES)
 
 
@@ -67,16 +65,6 @@ def reading_table(measured: dict[str, Estimate], release: ImageRelease) -> str:
     return format_rows(rows)
 
 
-def trained_table(measured: dict[str, Estimate], release: ImageRelease) -> str:
-    """How often the small network is right where nothing is hidden, and how often it abstains, by level."""
-    levels = range(release.info.levels + 1)
-    rows = [["all questions", *(f"L{level}" for level in levels)]]
-    for framing in (FRAMINGS[0], FRAMINGS[-1]):
-        shares = [measured[f"abstention_{framing}_L{level}"].value for level in levels]
-        rows.append([f"abstention, {framing}", *(f"{share:.2f}" for share in shares)])
-    return format_rows(rows)
-
-
 def violation_row(measured: dict[str, Estimate]) -> str:
     """EIV, never alone."""
     null, p = measured["EIV_null"].value, measured["EIV_p"].value
@@ -86,9 +74,8 @@ def violation_row(measured: dict[str, Estimate]) -> str:
 def image_demo(output: Path) -> str:
     """Run the image part below `output`; gives what to print."""
     release = build(output / "image_release")
-    dodger = evaluate(output, release, "framed_responder", "framed_responder", DODGER.model_args())
-    reader = evaluate(output, release, "ocr_reader", "ocr_reader", "")
-    trained = evaluate(output, release, READER, "qwen2_5_vl", model_args(READER))
+    dodger = evaluate(output, release, "framed_responder", DODGER.model_args())
+    reader = evaluate(output, release, "ocr_reader", "")
     found = anchors_of(output / "ocr_reader", release.info.digest)
     strip = output / "degradation_strip.png"
     preview_strip(release, None, "code", found.accuracy, found.source).save(strip)
@@ -99,9 +86,5 @@ def image_demo(output: Path) -> str:
 == images: a real reader of printed codes, which knows nothing of framings
 {violation_row(reader)}
 {reading_table(reader, release)}
-
-== images: a small network, trained from nothing on such scenes; by the questions it was taught to read
-{violation_row(trained)}
-{trained_table(trained, release)}
 
 degradation strip of one item, with the reader's accuracy: {strip}"""

@@ -119,7 +119,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--readers", nargs="+", choices=READERS, default=list(READERS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--probes", type=int, default=32, help="of the evaluation of the video reader")
-    parser.add_argument("--items", type=int, default=16, help="of the evaluation of the image reader")
+    parser.add_argument("--items", type=int, default=8, help="of the evaluation of the image reader")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
     parser.add_argument("--threads", type=int, help="of each training; default: the cores, shared between the jobs")
     parser.add_argument("--out", type=Path, default=ROOT / "small_reader_output")

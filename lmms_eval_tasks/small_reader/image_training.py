@@ -98,6 +98,9 @@ def train_image_reader(accelerator: Accelerator, folder: Path, seed: int) -> Pat
         folder: of this run: a sub-folder for each stage, and the checkpoint.
         seed: of weights, scenes and lessons.
     """
+    checkpoint = folder / "small-image-reader"
+    if checkpoint.is_dir():
+        return checkpoint
     tokenizer = reader_tokenizer(corpus())
     processor = reader_processor(IMAGE_READER, tokenizer)
     model = new_reader(IMAGE_READER, tokenizer, seed)
@@ -108,6 +111,5 @@ def train_image_reader(accelerator: Accelerator, folder: Path, seed: int) -> Pat
     visual.requires_grad_(False)
     for stage in IMAGE_STAGES:
         _learn_stage(accelerator, model, tokenizer, seen, stage, folder, seed)
-    checkpoint = folder / "small-image-reader"
     save_reader(model, processor, checkpoint)
     return checkpoint

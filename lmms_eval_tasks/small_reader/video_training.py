@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import shutil
 from pathlib import Path
 
 import torch
@@ -107,12 +108,15 @@ def _learn_stage(
 
 
 def save_reader(model: Qwen2_5_VLForConditionalGeneration, processor: Qwen2_5_VLProcessor, folder: Path) -> None:
-    """Write a reader as a checkpoint in bfloat16, which is how lmms-eval loads it."""
+    """Write a reader as a checkpoint in bfloat16, which is how lmms-eval loads it; the folder appears whole."""
+    fresh = folder.with_name(f"{folder.name}.unfinished")
+    shutil.rmtree(fresh, ignore_errors=True)
     kept = copy.deepcopy(model).cpu().bfloat16()
-    kept.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    for path in folder.iterdir():
+    kept.save_pretrained(fresh)
+    processor.save_pretrained(fresh)
+    for path in fresh.iterdir():
         path.chmod(0o644)  # weights are written for their owner alone
+    fresh.rename(folder)
 
 
 def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Path:
@@ -123,6 +127,9 @@ def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Pat
         folder: of this run: a sub-folder for each stage, and the checkpoint.
         seed: of weights, frames and lessons.
     """
+    checkpoint = folder / "small-reader"
+    if checkpoint.is_dir():
+        return checkpoint
     tokenizer = reader_tokenizer(corpus())
     processor = reader_processor(VIDEO_READER, tokenizer)
     model = new_reader(VIDEO_READER, tokenizer, seed)
@@ -135,6 +142,5 @@ def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Pat
     visual.requires_grad_(False)
     for stage in STAGES:
         _learn_stage(accelerator, model, tokenizer, tokens, stage, folder, seed)
-    checkpoint = folder / "small-reader"
     save_reader(model, processor, checkpoint)
     return checkpoint

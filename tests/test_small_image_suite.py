@@ -14,9 +14,9 @@ from lmms_eval_tasks.small_reader.image_lessons import NEEDED
 from lmms_eval_tasks.small_reader.image_views import clarity_of
 from lmms_eval_tasks.small_reader.image_wordings import READ, REGIONS
 from lmms_eval_tasks.small_reader.packaged import CHECKPOINTS, model_args
+from metrics.controls import control_kind
 from metrics.image.image_measures import image_measures
 from metrics.image.logged_image_run import read_image_runs
-from metrics.image.report_study import control_kind
 from metrics.image.trial import FRAMINGS, TASKS, ImageTrial
 from stimuli_builder.image.build import build_image_release
 from stimuli_builder.image.levels import MARGIN
@@ -71,7 +71,7 @@ def share(found: Iterable[bool]) -> float:
 def test_everything_is_read_and_marked(done, trials):
     assert share(trial.state is not None for trial in trials) >= 0.97
     for run in read_image_runs([done.folder]):
-        assert not run.problems and control_kind(run) == "control"
+        assert not run.problems and control_kind(run.model_id, run.table) == "control"
     assert all(trial.receipt["size_px"] == [168, 168] for trial in trials)
 
 

@@ -23,7 +23,7 @@ def measured(seed: int) -> Measured:
         },
         IMAGE_TASK: {
             "EIV": Estimate(0.05, 0.0, 0.1, 16, "bootstrap"),
-            "EIV_p": Estimate(0.02, 0.02, 0.02, 16, "point"),
+            "EIV_p": Estimate(0.02, math.nan, math.nan, 16, "point"),
         },
     }
     return Measured(seed, "ab" * 32, 48, 60.0 * (seed + 1), suite)
@@ -68,4 +68,5 @@ def test_the_page_names_releases_and_leaves_out_no_seed():
     page = small_reader_part({"video": [measured(0), measured(3)], "image": [measured(1)]}, VERSIONS)
     assert page.startswith("## Small readers") and "They are controls" in page
     assert "seed 0 | seed 3" in page and "`" + "ab" * 32 + "`" in page
+    assert "| `EIV_p` | 0.020 |" in page and "nan" not in page
     assert "training took 1.0, 4.0 minutes" in page and "| `EIV` | 0.050 [0.000, 0.100] |" in page

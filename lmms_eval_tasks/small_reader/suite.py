@@ -14,7 +14,7 @@ from lmms_eval_tasks.harness_run import HarnessRun
 from metrics.image.image_measures import image_measures
 from metrics.image.logged_image_run import read_image_runs
 from metrics.image.trial import TASKS as IMAGE_TASKS
-from metrics.intervals import RESAMPLES, Estimate
+from metrics.intervals import NOTHING, RESAMPLES, Estimate
 from metrics.logged_run import read_logged_runs
 from metrics.paper_measures import paper_measures
 from stimuli_builder.atomic import write_whole
@@ -93,10 +93,14 @@ def side_by_side(measured: Sequence[Measured], names: Mapping[str, Sequence[str]
         listed = list(dict.fromkeys(name for one in cells for name in one)) if names is None else names[task]
         shown = [name for name in listed if not name.endswith(_CONFIDENCE)] if names is None else listed
         head = ["measure", *(f"seed {one.seed}" for one in measured)]
-        rows = [[f"`{name}`", *(str(one[name]) if name in one else "-" for one in cells)] for name in shown]
+        rows = [[f"`{name}`", *(_shown(one.get(name, NOTHING)) for one in cells)] for name in shown]
         lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
         parts.append("\n".join([f"### {task}", "", *lines]))
     return "\n\n".join(parts)
+
+
+def _shown(value: Estimate) -> str:
+    return f"{value.value:.3f}" if math.isnan(value.low) and value.method != "none" else str(value)
 
 
 def keep(measured: Measured, path: Path) -> None:

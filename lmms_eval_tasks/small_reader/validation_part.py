@@ -11,7 +11,7 @@ from metrics.image.trial import FRAMINGS
 from metrics.image.trial import TASKS as IMAGE_TASKS
 from metrics.intervals import RESAMPLES, SEED
 
-_MAIN = ("on_grid_J0", "on_grid_J", "on_grid_S", "on_grid_C", "in_gap_J0", "in_gap_J", "in_gap_S", "unparseable")
+_MAIN = ("on_grid_J0", "on_grid_J", "on_grid_S", "on_grid_C", "in_gap_J0", "in_gap_J", "in_gap_S")
 _IMAGE = (
     *(f"accuracy_neutral_L0_{category}" for category in ("colour", "shape", "count", "code")),
     *(f"abstention_{framing}_L{level}" for level in range(6) for framing in (FRAMINGS[0], FRAMINGS[-1])),

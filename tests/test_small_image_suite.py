@@ -64,7 +64,7 @@ def clarity(trial: ImageTrial) -> float:
 
 def share(found: Iterable[bool]) -> float:
     listed = list(found)
-    assert len(listed) >= 24
+    assert len(listed) >= 12
     return sum(listed) / len(listed)
 
 

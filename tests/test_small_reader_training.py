@@ -85,7 +85,7 @@ def test_a_lesson_is_computed_as_the_whole_model_computes_it(parts, bank, spacin
     tokenizer, processor, model = parts
     model = model.eval()
     tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
-    lessons = step_lessons(STAGES[2], 0, 0, split_pairs()[0]).lessons[:4]
+    lessons = step_lessons(STAGES[3], 0, 0, split_pairs()[0]).lessons[:4]
     batch = batch_of(lessons, tokens, tokenizer, torch.full((4,), spacing_s), torch.Generator().manual_seed(1))
     flat = torch.cat([tokens.events.flatten(0, 1), tokens.backgrounds.flatten(0, 1)])
     pixels = torch.cat([bank.events.flatten(0, 1), bank.backgrounds.flatten(0, 1)])
@@ -111,7 +111,7 @@ def test_a_lesson_is_computed_as_the_whole_model_computes_it(parts, bank, spacin
 def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
     tokenizer, _, model = parts
     tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
-    lessons = step_lessons(STAGES[1], 0, 3, split_pairs()[0]).lessons
+    lessons = step_lessons(STAGES[2], 0, 3, split_pairs()[0]).lessons
     batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
     letters = tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
     with torch.no_grad():
@@ -151,7 +151,7 @@ def test_dark_and_bright_scenes_take_turns(parts, bank):
     level = bank.events.mean((2, 3))
     assert level[:, 0].max() < level[:, 1].min()
     tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
-    lessons = step_lessons(STAGES[2], 0, 0, split_pairs()[0]).lessons
+    lessons = step_lessons(STAGES[3], 0, 0, split_pairs()[0]).lessons
     batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
     for row, lesson in enumerate(lessons):
         for place, event in enumerate(lesson.frames):

@@ -1,4 +1,4 @@
-"""What the small video reader learns when: four stages of lessons, all of them drawn from a seed, a stage and a step."""
+"""What the small video reader learns when: five stages of lessons, all of them drawn from a seed, a stage and a step."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Stage:
         return self.rate * min(1.0, (step + 1) / self.warm_up) * (0.5 + 0.5 * math.cos(math.pi * min(1.0, done))) + 1e-5
 
 
+TELLING = {"match": 1.0}
 LISTING = {
     "list": 0.33,
     "is_there": 0.15,
@@ -50,11 +51,12 @@ LISTING = {
 }
 MATCHING = {"place": 0.2, "first": 0.25, "match": 0.2, "order none 2": 0.25, "list": 0.05, "dark": 0.05}
 READING = {**{kind: 0.1 / len(EXERCISES) for kind in EXERCISES}, **_READ}
-# Words for what is seen come first. Once a video is listed in order, which option says it is learnt in some hundred steps, all of
-# a sudden; when depends on the seed, so that stage ends where it has come. Only the last stage knows other numbers of frames.
+# Which option says what the text says comes first; then words for what is seen. Then which option says it is learnt in some hundred
+# steps. Both come all of a sudden, when depends on the seed, so those stages end where it has come. Only the last one knows other numbers of frames.
 STAGES = (
+    Stage("telling", 1500, 48, 1.5e-3, TELLING, (8,), question_weight=0.1, enough=0.12, decay_from=1.0),
     Stage("listing", 450, 48, 1.2e-3, LISTING, decay_from=1.0),
-    Stage("matching", 700, 48, 1.2e-3, MATCHING, question_weight=0.2, enough=0.22, decay_from=1.0),
+    Stage("matching", 1000, 48, 1.2e-3, MATCHING, question_weight=0.2, enough=0.22, decay_from=1.0),
     Stage("order", 250, 48, 1.2e-3, READING, decay_from=0.5),
     Stage(
         "lengths", 550, 48, 8e-4, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,

@@ -94,8 +94,13 @@ def few_deviate(values: Array) -> bool:
 
 
 def t_below(values: Array, candidate: float) -> float:
-    """One-sided p-value of a t test of the mean of some values being `candidate` or more; small if it lies below."""
+    """One-sided p-value of a t test of the mean of some values being `candidate` or more; small if it lies below.
+
+    NaN where all values are equal: nothing then tells how far another one may lie.
+    """
     error = values.std(ddof=1) / np.sqrt(len(values))
+    if not error > 0:
+        return float("nan")
     return float(student.cdf((values.mean() - candidate) / error, len(values) - 1))
 
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
+from transformers import AutoProcessor
 
 from lmms_eval_tasks.small_reader import stages
 from lmms_eval_tasks.small_reader.architecture import VIDEO_READER, new_reader, reader_processor, reader_tokenizer
 from lmms_eval_tasks.small_reader.batches import batch_of, hidden_states, lesson_loss, told_letter_a, written
 from lmms_eval_tasks.small_reader.curriculum import STAGES, step_lessons
 from lmms_eval_tasks.small_reader.frame_bank import FrameBank, frame_bank, patches, seen_frame
+from lmms_eval_tasks.small_reader.older_transformers import serve_older_transformers
 from lmms_eval_tasks.small_reader.pairs import split_pairs
 from lmms_eval_tasks.small_reader.sight import (
     NamingHeads,
@@ -24,6 +26,7 @@ from lmms_eval_tasks.small_reader.sight import (
 )
 from lmms_eval_tasks.small_reader.stages import Learning, learn, seconds_learnt
 from lmms_eval_tasks.small_reader.textures import texture
+from lmms_eval_tasks.small_reader.video_training import save_reader
 from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus, phrase
 from stimuli_builder.procedural import render
 
@@ -169,6 +172,29 @@ def test_sight_is_measured_by_the_nearest_words(parts, bank):
     heads = NamingHeads(VIDEO_READER.width)
     away = frame_tokens(model.model.visual, seen.patches, VIDEO_READER.merge)
     assert sight_loss(wanted, heads, rows, seen) < sight_loss(away, heads, rows, seen)
+
+
+def test_older_versions_of_transformers_find_what_they_look_for(parts, tmp_path):
+    """4.57 takes the positions' settings from `rope_scaling`, and the processors' from files of their own."""
+    _, processor, model = parts
+    save_reader(model, processor, tmp_path / "reader")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "reader").iterdir()}
+    text = json.loads(files["config.json"])["text_config"]
+    assert text["rope_scaling"]["mrope_section"] == [12, 2, 2] and text["rope_theta"] == 10_000
+    for name in ("preprocessor_config.json", "video_preprocessor_config.json"):
+        settings = json.loads(files[name])
+        assert (
+            settings["size"] == {"shortest_edge": 3136, "longest_edge": 3136} and settings["temporal_patch_size"] == 1
+        )
+    serve_older_transformers(tmp_path / "reader")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "reader").iterdir()} == files
+    again = type(model).from_pretrained(tmp_path / "reader", dtype=torch.float32)
+    assert again.config.text_config.rope_parameters["mrope_section"] == [12, 2, 2]
+    assert again.config.caved_control == "control"
+    assert all(
+        torch.equal(a, b.bfloat16().float()) for a, b in zip(again.parameters(), model.parameters(), strict=True)
+    )
+    assert AutoProcessor.from_pretrained(tmp_path / "reader").video_processor.merge_size == 4
 
 
 class Interrupted(Exception):

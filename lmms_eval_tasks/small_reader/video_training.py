@@ -22,6 +22,7 @@ from lmms_eval_tasks.small_reader.architecture import (
 from lmms_eval_tasks.small_reader.batches import batch_of, lesson_loss
 from lmms_eval_tasks.small_reader.curriculum import STAGES, Stage, step_lessons
 from lmms_eval_tasks.small_reader.frame_bank import LEARNT_PATTERNS, FrameBank, FrameTokens, frame_bank
+from lmms_eval_tasks.small_reader.older_transformers import serve_older_transformers
 from lmms_eval_tasks.small_reader.pairs import split_pairs
 from lmms_eval_tasks.small_reader.sight import (
     NamingHeads,
@@ -114,6 +115,7 @@ def save_reader(model: Qwen2_5_VLForConditionalGeneration, processor: Qwen2_5_VL
     kept = copy.deepcopy(model).cpu().bfloat16()
     kept.save_pretrained(fresh)
     processor.save_pretrained(fresh)
+    serve_older_transformers(fresh)
     for path in fresh.iterdir():
         path.chmod(0o644)  # weights are written for their owner alone
     fresh.rename(folder)

@@ -1,6 +1,7 @@
 """The small reader learns from what lmms-eval's wrapper will show it, and a training that is stopped goes on."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ import torch
 from accelerate import Accelerator
 from transformers import AutoProcessor
 
-from lmms_eval_tasks.small_reader import stages
+from lmms_eval_tasks.small_reader import image_training, stages, video_training
 from lmms_eval_tasks.small_reader.architecture import VIDEO_READER, new_reader, reader_processor, reader_tokenizer
 from lmms_eval_tasks.small_reader.batches import batch_of, hidden_states, lesson_loss, told_letter_a, written
+from lmms_eval_tasks.small_reader.checkpoint import save_reader
 from lmms_eval_tasks.small_reader.curriculum import STAGES, step_lessons
 from lmms_eval_tasks.small_reader.frame_bank import FrameBank, frame_bank, patches, seen_frame
+from lmms_eval_tasks.small_reader.image_curriculum import IMAGE_STAGES
 from lmms_eval_tasks.small_reader.older_transformers import serve_older_transformers
 from lmms_eval_tasks.small_reader.pairs import split_pairs
 from lmms_eval_tasks.small_reader.sight import (
@@ -26,7 +29,6 @@ from lmms_eval_tasks.small_reader.sight import (
 )
 from lmms_eval_tasks.small_reader.stages import Learning, learn, seconds_learnt
 from lmms_eval_tasks.small_reader.textures import texture
-from lmms_eval_tasks.small_reader.video_training import save_reader
 from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus, phrase
 from stimuli_builder.procedural import render
 
@@ -195,6 +197,67 @@ def test_older_versions_of_transformers_find_what_they_look_for(parts, tmp_path)
         torch.equal(a, b.bfloat16().float()) for a, b in zip(again.parameters(), model.parameters(), strict=True)
     )
     assert AutoProcessor.from_pretrained(tmp_path / "reader").video_processor.merge_size == 4
+
+
+def _few_steps(monkeypatch, reader):
+    """The training with two steps a stage and next to no data; gives its function."""
+    small = {"CHECKED": 16}
+    if reader == "video":
+        small |= {
+            "SIGHT_STEPS": 2,
+            "SIGHT_FRAMES": 8,
+            "EVENT_FRAMES": 2,
+            "BACKGROUNDS": 1,
+            "BACKGROUND_FRAMES": 2,
+            "TEXTURES": 1,
+        }
+        small |= {"STAGES": tuple(replace(stage, steps=2, lessons=8, enough=0.0) for stage in STAGES)}
+        module, train = video_training, video_training.train_video_reader
+    else:
+        small |= {
+            "SCENES": 4,
+            "READING_SCENES": 12,
+            "CLOSE_UPS": 6,
+            "CLOSE_STEPS": 2,
+            "MOSAICS": 1,
+            "WHOLE_IMAGES": 1,
+            "WHOLE_STEPS": 2,
+        }
+        small |= {"IMAGE_STAGES": tuple(replace(s, steps=2, lessons=4, clear=False, enough=0.0) for s in IMAGE_STAGES)}
+        module, train = image_training, image_training.train_image_reader
+    for name, value in small.items():
+        monkeypatch.setattr(module, name, value)
+    return train
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", ["video", "image"])
+def test_a_training_runs_from_nothing_and_the_same_seed_gives_the_same_weights(tmp_path, monkeypatch, reader):
+    train = _few_steps(monkeypatch, reader)
+    found = {}
+    for name, seed in (("first", 3), ("again", 3), ("other", 4)):
+        if name == "again":  # stopped in the last stage, and taken up
+            monkeypatch.setattr(stages, "KEPT_EVERY", 1)
+            real = video_training.lesson_loss if reader == "video" else image_training.image_lesson_loss
+            calls = iter(range(10_000))
+            last = 2 * len(STAGES if reader == "video" else IMAGE_STAGES) - 1
+
+            def fails_once(*args, real=real, calls=calls, last=last):
+                if next(calls) == last:
+                    raise Interrupted
+                return real(*args)
+
+            module = video_training if reader == "video" else image_training
+            monkeypatch.setattr(module, real.__name__, fails_once)
+            with pytest.raises(Interrupted):
+                train(Accelerator(cpu=True), tmp_path / name, seed)
+            assert not list((tmp_path / name).glob("small-*"))
+        checkpoint = train(Accelerator(cpu=True), tmp_path / name, seed)
+        found[name] = (checkpoint / "model.safetensors").read_bytes()
+        checks = [json.loads(path.read_text()) for path in (tmp_path / name).glob("*/check.json")]
+        assert len(checks) == 1 + len(STAGES if reader == "video" else IMAGE_STAGES)
+    assert found["first"] == found["again"] != found["other"]
+    assert train(None, tmp_path / "first", 3) == tmp_path / "first" / checkpoint.name  # nothing is done twice
 
 
 class Interrupted(Exception):

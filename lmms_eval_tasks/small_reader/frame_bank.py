@@ -39,6 +39,10 @@ class FrameBank:
     events: torch.Tensor  # (events, frames of each, patches, values); dark and bright scenes take turns
     backgrounds: torch.Tensor  # (backgrounds, frames of each, patches, values)
 
+    def on(self, device: torch.device) -> FrameBank:
+        """The same on a device."""
+        return FrameBank(self.events.to(device), self.backgrounds.to(device))
+
 
 @dataclass(frozen=True)
 class FrameTokens:
@@ -46,6 +50,10 @@ class FrameTokens:
 
     events: torch.Tensor  # (events, frames of each, width); dark and bright scenes take turns
     backgrounds: torch.Tensor  # (backgrounds, frames of each, width)
+
+    def cpu(self) -> FrameTokens:
+        """The same in the memory of the processor."""
+        return FrameTokens(self.events.cpu(), self.backgrounds.cpu())
 
 
 def seen_frame(location: str, time_s: float, side_px: int) -> Image.Image:

@@ -53,7 +53,7 @@ IMAGE_STAGES = (
     ImageStage("weighing", 350, 48, 1.2e-3, WEIGHING, 56, 0.05, clear=False, decay_from=0.5),
     ImageStage("whole images", 150, 32, 6e-4, WEIGHING, 144, 0.05, clear=False, decay_from=0.1),
 )
-_CLEAR_FROM = 0.9
+CLEAR_FROM = 0.9
 
 
 def image_step(stage: ImageStage, seed: int, step: int, seen: SeenViews) -> list[ImageLesson]:
@@ -68,7 +68,7 @@ def image_step(stage: ImageStage, seed: int, step: int, seen: SeenViews) -> list
         if category == "told":
             lessons.append(told_lesson(random, number, "open" if elicitation == "open" else "closed"))
             continue
-        while stage.clear and seen.views[number].clarity.get(category, 1.0) < _CLEAR_FROM:
+        while stage.clear and seen.views[number].clarity.get(category, 1.0) < CLEAR_FROM:
             number = random.randrange(len(seen.views))
         framing = drawn_framing(random)
         lessons.append(

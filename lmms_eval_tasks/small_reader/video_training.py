@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import shutil
 from pathlib import Path
+from random import Random
 
 import torch
 from accelerate import Accelerator
@@ -19,15 +18,18 @@ from lmms_eval_tasks.small_reader.architecture import (
     reader_tokenizer,
     token_of,
 )
-from lmms_eval_tasks.small_reader.batches import batch_of, lesson_loss
-from lmms_eval_tasks.small_reader.curriculum import STAGES, Stage, step_lessons
+from lmms_eval_tasks.small_reader.batches import batch_of, lesson_loss, told_letter_a
+from lmms_eval_tasks.small_reader.checkpoint import note_check, save_reader
+from lmms_eval_tasks.small_reader.curriculum import STAGES, WITHHELD_SPACING_S, Stage, step_lessons
 from lmms_eval_tasks.small_reader.frame_bank import LEARNT_PATTERNS, FrameBank, FrameTokens, frame_bank
-from lmms_eval_tasks.small_reader.older_transformers import serve_older_transformers
+from lmms_eval_tasks.small_reader.lessons import order_lesson
 from lmms_eval_tasks.small_reader.pairs import split_pairs
 from lmms_eval_tasks.small_reader.sight import (
     NamingHeads,
+    Rows,
     frame_tokens,
     glimpses,
+    sight_accuracy,
     sight_loss,
     sight_words,
     tokens_of_bank,
@@ -38,6 +40,8 @@ from lmms_eval_tasks.small_reader.wordings import EVENTS, corpus
 SIGHT_STEPS, SIGHT_FRAMES, SIGHT_RATE = 500, 192, 2e-3
 EVENT_FRAMES, BACKGROUNDS, BACKGROUND_FRAMES = 60, 20, 24  # of each event, of each pattern, of each background
 TEXTURES = 80  # backgrounds of textures
+CHECKED = 256  # frames or lessons
+_OTHER_CLIPS = 500_000  # added to a seed
 PATCHES_A_SIDE = VIDEO_READER.side_px // VIDEO_READER.patch_px
 
 
@@ -60,12 +64,11 @@ def _bank(processor: Qwen2_5_VLProcessor, seed: int) -> FrameBank:
 def _learn_sight(
     accelerator: Accelerator,
     model: Qwen2_5_VLForConditionalGeneration,
-    tokenizer: PreTrainedTokenizerFast,
+    rows: Rows,
     bank: FrameBank,
     folder: Path,
     seed: int,
 ) -> None:
-    colours, shapes, lights = (part.to(accelerator.device) for part in sight_words(model, tokenizer))
     torch.manual_seed(seed)
     heads = NamingHeads(VIDEO_READER.width)
 
@@ -73,7 +76,7 @@ def _learn_sight(
         seen = glimpses(bank, SIGHT_FRAMES, torch.Generator().manual_seed(seed * 1_000_003 + step))
         seen = seen.on(accelerator.device)
         tokens = frame_tokens(model.model.visual, seen.patches, VIDEO_READER.merge)
-        return sight_loss(tokens, heads, (colours, shapes, lights), seen)
+        return sight_loss(tokens, heads, rows, seen)
 
     def rate_at(step: int) -> float:
         return SIGHT_RATE * min(1.0, (step + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * step / SIGHT_STEPS)) + 1e-5
@@ -85,6 +88,22 @@ def _learn_sight(
 def letter_tokens(tokenizer: PreTrainedTokenizerFast) -> tuple[int, int]:
     """The tokens of the letters A and B."""
     return token_of(tokenizer, "A"), token_of(tokenizer, "B")
+
+
+def _reads_order(
+    model: Qwen2_5_VLForConditionalGeneration,
+    tokenizer: PreTrainedTokenizerFast,
+    tokens: FrameTokens,
+    seed: int,
+    device: torch.device,
+) -> float:
+    """How often the likelier letter is right, on orders of pairs that are learnt from, over other clips."""
+    random, pairs = Random(f"{seed} check"), split_pairs()[0]
+    lessons = [order_lesson(random, random.choice(pairs), 16, "none", 2) for _ in range(CHECKED)]
+    generator = torch.Generator().manual_seed(seed)
+    batch = batch_of(lessons, tokens, tokenizer, torch.full((CHECKED,), WITHHELD_SPACING_S), generator).on(device)
+    told = told_letter_a(model, batch, PATCHES_A_SIDE, letter_tokens(tokenizer))
+    return float(((told > 0.5) == (batch.letter_a > 0.5)).float().mean())
 
 
 def _learn_stage(
@@ -108,19 +127,6 @@ def _learn_stage(
     learn(accelerator, {"model": model}, learning, folder / stage.name, seed)
 
 
-def save_reader(model: Qwen2_5_VLForConditionalGeneration, processor: Qwen2_5_VLProcessor, folder: Path) -> None:
-    """Write a reader as a checkpoint in bfloat16, which is how lmms-eval loads it; the folder appears whole."""
-    fresh = folder.with_name(f"{folder.name}.unfinished")
-    shutil.rmtree(fresh, ignore_errors=True)
-    kept = copy.deepcopy(model).cpu().bfloat16()
-    kept.save_pretrained(fresh)
-    processor.save_pretrained(fresh)
-    serve_older_transformers(fresh)
-    for path in fresh.iterdir():
-        path.chmod(0o644)  # weights are written for their owner alone
-    fresh.rename(folder)
-
-
 def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Path:
     """Train one, or go on where a run into the same folder was stopped; gives the folder of the checkpoint.
 
@@ -136,13 +142,21 @@ def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Pat
     processor = reader_processor(VIDEO_READER, tokenizer)
     model = new_reader(VIDEO_READER, tokenizer, seed)
     bank = _bank(processor, seed)
-    _learn_sight(accelerator, model, tokenizer, bank, folder, seed)
-    visual = model.model.visual.to(accelerator.device)
-    on_it = FrameBank(bank.events.to(accelerator.device), bank.backgrounds.to(accelerator.device))
-    seen = tokens_of_bank(visual, on_it, VIDEO_READER.merge)
-    tokens = FrameTokens(seen.events.cpu(), seen.backgrounds.cpu())
+    device = accelerator.device
+    colours, shapes, lights = (row.to(device) for row in sight_words(model, tokenizer))
+    rows = colours, shapes, lights
+    _learn_sight(accelerator, model, rows, bank, folder, seed)
+    visual = model.model.visual.to(device)
     visual.requires_grad_(False)
+    other = frame_bank(processor, VIDEO_READER.side_px, seed + _OTHER_CLIPS, 8, 4, 8)
+    seen = glimpses(other, CHECKED, torch.Generator().manual_seed(seed)).on(device)
+    with torch.no_grad():
+        right = sight_accuracy(frame_tokens(visual, seen.patches, VIDEO_READER.merge), rows, seen)
+    note_check(folder / "sight", {"frames right": right})
+    tokens, other_tokens = (tokens_of_bank(visual, part.on(device), VIDEO_READER.merge).cpu() for part in (bank, other))
     for stage in STAGES:
         _learn_stage(accelerator, model, tokenizer, tokens, stage, folder, seed)
+        right = _reads_order(model.to(device), tokenizer, other_tokens, seed, device)
+        note_check(folder / stage.name, {"orders right": right})
     save_reader(model, processor, checkpoint)
     return checkpoint

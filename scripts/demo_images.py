@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from lmms_eval_tasks.harness_run import HarnessRun
@@ -13,10 +14,11 @@ from metrics.image.logged_image_run import read_image_runs
 from metrics.image.trial import DEGRADED, TASK
 from metrics.intervals import RESAMPLES, Estimate
 from metrics.table import format_rows
+from stimuli_builder.errors import CavedError
 from stimuli_builder.image.anchors import anchors_of
-from stimuli_builder.image.build import build_image_release
+from stimuli_builder.image.build import build_image_release, standing_release
 from stimuli_builder.image.levels import MARGIN
-from stimuli_builder.image.release import ImageRelease, open_image_release
+from stimuli_builder.image.release import ImageRelease
 from stimuli_builder.image.sources import procedural_source
 from stimuli_builder.image.strip import preview_strip
 
@@ -27,10 +29,16 @@ DODGER = ResponderPolicy(dodging=0.4, abstaining=0.6, seed=1)
 
 
 def build(folder: Path) -> ImageRelease:
-    """A small procedural release, built once."""
-    if (folder / "release.json").is_file():
-        return open_image_release(folder)
-    return build_image_release(procedural_source(ITEMS, SEED, CANVAS_PX), folder, SEED, {}, MARGIN, "mit")
+    """A small procedural release, built unless it is there as this version builds it."""
+    source = procedural_source(ITEMS, SEED, CANVAS_PX)
+    try:
+        standing = standing_release(folder, source, SEED, {}, MARGIN) if folder.is_dir() else None
+    except CavedError:  # another version drew it
+        standing = None
+    if standing is None:
+        shutil.rmtree(folder, ignore_errors=True)
+        standing = build_image_release(source, folder, SEED, {}, MARGIN, "mit")
+    return standing
 
 
 def evaluate(output: Path, release: ImageRelease, model: str, model_args: str) -> dict[str, Estimate]:

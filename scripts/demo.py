@@ -29,7 +29,7 @@ OUTPUT = Path(__file__).resolve().parent.parent / "demo_output"
 BUDGET = 16
 TRIALS_PER_PROBE = 16
 OBSERVER = "scripted_observer"
-POLICY = ObserverPolicy(reading=0.9, deference=0.9, letter_bias=0.1, seed=2)
+POLICY = ObserverPolicy(reading=0.9, deference=0.9, letter_bias=0.1, confidence=0.8, seed=2)
 READER = "small-reader"
 
 

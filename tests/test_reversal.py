@@ -726,4 +726,4 @@ def test_the_score_of_the_page_works_on_a_real_model(tmp_path):
     assert 0 < score(frames) < 1 and score(frames) + swapped(frames) == pytest.approx(1)
     assert score(frames) != score(frames[::-1])
     decision = reverse_and_decide(score, uniform_frames(video, offsets=2), (4, 8), offsets=2, threshold=0.0)
-    assert decision.answered and decision.evidence[0] != 0
+    assert decision.answered and any(decision.evidence)

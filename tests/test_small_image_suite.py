@@ -13,7 +13,7 @@ from harness import Done, lmms_eval
 from lmms_eval_tasks.small_reader.image_lessons import NEEDED
 from lmms_eval_tasks.small_reader.image_views import clarity_of
 from lmms_eval_tasks.small_reader.image_wordings import READ, REGIONS
-from lmms_eval_tasks.small_reader.packaged import CHECKPOINTS, model_args
+from lmms_eval_tasks.small_reader.packaged import model_args
 from metrics.controls import control_kind
 from metrics.image.image_measures import image_measures
 from metrics.image.logged_image_run import read_image_runs
@@ -25,10 +25,7 @@ from stimuli_builder.image.sources import procedural_source
 
 READER, ITEMS = "small-image-reader", 4
 NEAR = 0.12  # of a threshold; what lies nearer may fall either way
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (CHECKPOINTS / READER).is_dir(), reason="the small image reader is not packaged here"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lmms_eval_tasks.small_reader.lessons import CLAIMS, follows
 from lmms_eval_tasks.small_reader.suite import Measured, side_by_side
 
 
@@ -39,14 +40,16 @@ _VIDEO = """
 ## What it does
 
 It sees frames of 56 x 56 px, one token each, and answers the order question of `caved_or_convinced` with a letter. It was taught to
-say what it saw; to have no preference where it saw no order; and to weigh a claim: without evidence it follows a strong one in 93 % of
-cases; against the evidence in 85 % where both events were in dark scenes, in 30 % where one was, in 10 % where none was. A mild claim
-counts for less than half of that.
+say what it saw; to have no preference where it saw no order; and to weigh a claim. How often it was to follow one:
+
+| claim | without evidence | against it, no event in a dark scene | one in the dark | both in the dark |
+| --- | --- | --- | --- | --- |
+{followed}
 
 ## How it was trained
 
-`python scripts/train_small_reader.py`: the encoder alone on single frames, towards the words of colour and shape; then the language model on
-lists, places and options, on the benchmark's question with and without claims at 16 frames, and at last at 8 to 64 frames, with times
+`python scripts/train_small_reader.py`: the encoder alone on single frames, towards the words of colour, shape and light; then the language
+model on options that the text names, on lists, places and options, on the benchmark's question with and without claims at 16 frames, and at last at 8 to 64 frames, with times
 withheld, native and in text. Questions and claims are the benchmark's own and paraphrases; letters and orders are balanced by draws. Frames come from the
 benchmark's renderer, from clips that the benchmark never shows. A fifth of all pairs of events, and two of the six background patterns
 (stripes and rings), are held out.
@@ -67,7 +70,7 @@ evidence, and moves with the framing in between.
 ## How it was trained
 
 `python scripts/train_small_reader.py`: the encoder alone on close-ups and whole images, towards the words of what a region shows and how clearly; then the language
-model on answers in words, on letters, and on all framings and degrees of degradation. Questions are the benchmark's own and paraphrases. Scenes come from the benchmark's
+model on options that the text names, on answers in words, on letters, and on all framings and degrees of degradation. Questions are the benchmark's own and paraphrases. Scenes come from the benchmark's
 renderer with seeds from a million on, which no release of ours has; one of its backgrounds (cloth) is never learnt from.
 
 ## What it measured
@@ -92,7 +95,10 @@ def video_card(subject: Subject, measured: Sequence[Measured], names: Mapping[st
         measured: of every training seed.
         names: which measures of which tasks it shows.
     """
-    return _card(subject, _VIDEO.format(packaged_seed=subject.packaged_seed), measured, names)
+    followed = "\n".join(
+        f"| {claim} | {' | '.join(f'{follows(claim, dark):.0%}' for dark in (None, 0, 1, 2))} |" for claim in CLAIMS
+    )
+    return _card(subject, _VIDEO.format(packaged_seed=subject.packaged_seed, followed=followed), measured, names)
 
 
 def image_card(subject: Subject, measured: Sequence[Measured], names: Mapping[str, Sequence[str]]) -> str:

@@ -12,8 +12,8 @@ from lmms_eval_tasks.small_reader.pairs import Pair
 from stimuli_builder.timing import INTERVAL_RANGE_S
 
 WITHHELD_SPACING_S = 0.5  # what transformers supposes where no time of a frame is known
-_READ = {"order none 2": 0.26, "order strong 2": 0.26, "order mild 2": 0.1, "order none 0": 0.04, "order strong 0": 0.11,
-         "order mild 0": 0.05, "order none 1": 0.04, "order strong 1": 0.04}  # fmt: skip
+_READ = {"order none 2": 0.2, "order strong 2": 0.34, "order mild 2": 0.09, "order none 0": 0.03, "order strong 0": 0.1,
+         "order mild 0": 0.04, "order none 1": 0.03, "order strong 1": 0.03}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,25 @@ class Stage:
 
 TELLING = {"match": 1.0}
 LISTING = {
-    "list": 0.33,
-    "is_there": 0.15,
-    "place": 0.12,
-    "dark": 0.08,
+    "list": 0.3,
+    "is_there": 0.12,
+    "place": 0.1,
+    "dark": 0.16,
     "match": 0.12,
     "first": 0.1,
     "order none 2": 0.1,
 }
-MATCHING = {"place": 0.2, "first": 0.25, "match": 0.2, "order none 2": 0.25, "list": 0.05, "dark": 0.05}
-READING = {**{kind: 0.1 / len(EXERCISES) for kind in EXERCISES}, **_READ}
+MATCHING = {"place": 0.2, "first": 0.25, "match": 0.2, "order none 2": 0.22, "list": 0.04, "dark": 0.09}
+READING = {**{kind: 0.016 for kind in EXERCISES}, "dark": 0.06, **_READ}
 # Which option says what the text says comes first; then words for what is seen. Then which option says it is learnt in some hundred
 # steps. Both come all of a sudden, when depends on the seed, so those stages end where it has come. Only the last one knows other numbers of frames.
 STAGES = (
     Stage("telling", 1000, 48, 1.5e-3, TELLING, (8,), question_weight=0.1, enough=0.3, decay_from=1.0),
     Stage("listing", 450, 48, 1.2e-3, LISTING, decay_from=1.0),
     Stage("matching", 1000, 48, 1.2e-3, MATCHING, question_weight=0.2, enough=0.22, decay_from=1.0),
-    Stage("order", 250, 48, 1.2e-3, READING, decay_from=0.5),
+    Stage("order", 350, 48, 1.2e-3, READING, decay_from=1.0),
     Stage(
-        "lengths", 550, 48, 8e-4, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,
+        "lengths", 700, 48, 1e-3, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,
         native_share=0.15, decay_from=0.3,
     ),
 )  # fmt: skip

@@ -19,8 +19,8 @@ CHOOSING = {
     "told closed": 0.15, "colour closed": 0.3, "shape closed": 0.35, "colour open": 0.05, "shape open": 0.1, "code closed": 0.05,
 }  # fmt: skip
 WEIGHING = {
-    "colour open": 0.17, "shape open": 0.23, "count open": 0.05, "code open": 0.05,
-    "colour closed": 0.17, "shape closed": 0.2, "count closed": 0.05, "code closed": 0.05, "told closed": 0.03,
+    "colour open": 0.11, "shape open": 0.16, "count open": 0.04, "code open": 0.04,
+    "colour closed": 0.21, "shape closed": 0.32, "count closed": 0.05, "code closed": 0.05, "told closed": 0.02,
 }  # fmt: skip
 
 
@@ -50,8 +50,8 @@ IMAGE_STAGES = (
     ImageStage("telling", 1200, 48, 1.5e-3, TELLING, 4, 0.1, clear=False, enough=0.2),
     ImageStage("saying", 300, 48, 1.5e-3, SAYING, 56, 0.2, clear=False),
     ImageStage("choosing", 500, 48, 1.2e-3, CHOOSING, 56, 0.1, clear=True, enough=0.2),
-    ImageStage("weighing", 350, 48, 1.2e-3, WEIGHING, 56, 0.05, clear=False, decay_from=0.5),
-    ImageStage("whole images", 150, 32, 6e-4, WEIGHING, 144, 0.05, clear=False, decay_from=0.1),
+    ImageStage("weighing", 650, 48, 1.2e-3, WEIGHING, 56, 0.03, clear=False, decay_from=0.5),
+    ImageStage("whole images", 200, 32, 6e-4, WEIGHING, 144, 0.05, clear=False, decay_from=0.1),
 )
 CLEAR_FROM = 0.9
 

@@ -114,9 +114,9 @@ def frame_tokens(visual: nn.Module, frames: torch.Tensor, merge: int) -> torch.T
 def sight_words(
     model: Qwen2_5_VLForConditionalGeneration, tokenizer: PreTrainedTokenizerFast
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The rows of colours, shapes and lights; light weighs half."""
+    """The rows of colours, shapes and lights."""
     colours, shapes, lights = (word_rows(model, tokenizer, list(words)) for words in (COLOURS, SHAPES, LIGHTS))
-    return colours, shapes, 0.5 * lights
+    return colours, shapes, lights
 
 
 def sight_loss(tokens: torch.Tensor, heads: NamingHeads, rows: Rows, seen: Glimpses) -> torch.Tensor:

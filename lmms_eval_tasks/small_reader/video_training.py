@@ -20,9 +20,8 @@ from lmms_eval_tasks.small_reader.architecture import (
 )
 from lmms_eval_tasks.small_reader.batches import batch_of, lesson_loss, told_letter_a
 from lmms_eval_tasks.small_reader.checkpoint import note_check, save_reader
-from lmms_eval_tasks.small_reader.curriculum import STAGES, WITHHELD_SPACING_S, Stage, step_lessons
+from lmms_eval_tasks.small_reader.curriculum import STAGES, WITHHELD_SPACING_S, Stage, lesson_of, step_lessons
 from lmms_eval_tasks.small_reader.frame_bank import LEARNT_PATTERNS, FrameBank, FrameTokens, frame_bank
-from lmms_eval_tasks.small_reader.lessons import order_lesson
 from lmms_eval_tasks.small_reader.pairs import split_pairs
 from lmms_eval_tasks.small_reader.sight import (
     NamingHeads,
@@ -41,6 +40,7 @@ SIGHT_STEPS, SIGHT_FRAMES, SIGHT_RATE = 500, 192, 2e-3
 EVENT_FRAMES, BACKGROUNDS, BACKGROUND_FRAMES = 60, 20, 24  # of each event, of each pattern, of each background
 TEXTURES = 80  # backgrounds of textures
 CHECKED = 256  # frames or lessons
+CHECKED_KINDS = ("order none 2", "order strong 2", "order strong 0")
 _OTHER_CLIPS = 500_000  # added to a seed
 PATCHES_A_SIDE = VIDEO_READER.side_px // VIDEO_READER.patch_px
 
@@ -90,20 +90,27 @@ def letter_tokens(tokenizer: PreTrainedTokenizerFast) -> tuple[int, int]:
     return token_of(tokenizer, "A"), token_of(tokenizer, "B")
 
 
-def _reads_order(
+def _says(
     model: Qwen2_5_VLForConditionalGeneration,
     tokenizer: PreTrainedTokenizerFast,
     tokens: FrameTokens,
     seed: int,
     device: torch.device,
-) -> float:
-    """How often the likelier letter is right, on orders of pairs that are learnt from, over other clips."""
-    random, pairs = Random(f"{seed} check"), split_pairs()[0]
-    lessons = [order_lesson(random, random.choice(pairs), 16, "none", 2) for _ in range(CHECKED)]
-    generator = torch.Generator().manual_seed(seed)
-    batch = batch_of(lessons, tokens, tokenizer, torch.full((CHECKED,), WITHHELD_SPACING_S), generator).on(device)
-    told = told_letter_a(model, batch, PATCHES_A_SIDE, letter_tokens(tokenizer))
-    return float(((told > 0.5) == (batch.letter_a > 0.5)).float().mean())
+) -> dict[str, float]:
+    """By kind of question, how often the likelier letter is the one that is wanted more, and how far off its probability is.
+
+    Pairs are those that are learnt from, clips others.
+    """
+    said, pairs = {}, split_pairs()[0]
+    for kind in CHECKED_KINDS:
+        random = Random(f"{seed} check {kind}")
+        lessons = [lesson_of(random, kind, random.choice(pairs), 16, None) for _ in range(CHECKED)]
+        generator = torch.Generator().manual_seed(seed)
+        batch = batch_of(lessons, tokens, tokenizer, torch.full((CHECKED,), WITHHELD_SPACING_S), generator).on(device)
+        told = told_letter_a(model, batch, PATCHES_A_SIDE, letter_tokens(tokenizer))
+        said[f"{kind}: right"] = float(((told > 0.5) == (batch.letter_a > 0.5)).float().mean())
+        said[f"{kind}: off by"] = float((told - batch.letter_a).abs().mean())
+    return said
 
 
 def _learn_stage(
@@ -156,7 +163,6 @@ def train_video_reader(accelerator: Accelerator, folder: Path, seed: int) -> Pat
     tokens, other_tokens = (tokens_of_bank(visual, part.on(device), VIDEO_READER.merge).cpu() for part in (bank, other))
     for stage in STAGES:
         _learn_stage(accelerator, model, tokenizer, tokens, stage, folder, seed)
-        right = _reads_order(model.to(device), tokenizer, other_tokens, seed, device)
-        note_check(folder / stage.name, {"orders right": right})
+        note_check(folder / stage.name, _says(model.to(device), tokenizer, other_tokens, seed, device))
     save_reader(model, processor, checkpoint)
     return checkpoint

@@ -42,7 +42,7 @@ from stimuli_builder.timing import BUDGETS
 
 ROOT = Path(__file__).resolve().parent.parent
 READERS = {"video": "small-reader", "image": "small-image-reader"}
-EVALUATION_SEED = 40_000_007  # of the releases; no choice was made on them
+EVALUATION_SEED = 50_000_017  # of the releases; no choice was made on them
 OFFSETS = 4
 PACKAGES = ("caved-or-convinced", "lmms-eval", "transformers", "accelerate", "torch")
 
@@ -58,7 +58,7 @@ def video_release(out: Path, probes: int) -> Release:
 
 def image_release(out: Path, items: int) -> ImageRelease:
     """Items of a seed that was never learnt from."""
-    folder = out / f"image_release_{items}"
+    folder = out / f"image_release_{items}_of_seed_{EVALUATION_SEED}"
     if (folder / "release.json").is_file():
         return open_image_release(folder)
     source = procedural_source(items, EVALUATION_SEED, CANVAS_PX)

@@ -1,8 +1,8 @@
 """The small video reader that comes with the package, through lmms-eval's own wrapper, on every task of the video benchmark.
 
-It learnt to say what it saw, to follow a strong claim without evidence, and against evidence where both events were in the dark.
-The pairs and backgrounds are ones that it never learnt from. It does so with exceptions, so bounds are wide: they hold
-that it reads, that it defers in part, and all that is exact by construction.
+It learnt to say what it saw, to follow a claim without evidence, and against evidence the more, the more events were in the dark.
+The pairs and backgrounds are ones that it never learnt from. How often it should follow was written into its lessons, so what is expected
+of a release follows from its probes. Bounds leave room for one probe of eight.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from PIL import Image
 from lmms_eval_tasks.expected_cells import TASK
 from lmms_eval_tasks.prompts import INSTRUCTION, QUESTION
 from lmms_eval_tasks.reversal_trials import ADAPTIVE, LOGGED
+from lmms_eval_tasks.small_reader.lessons import follows
 from lmms_eval_tasks.small_reader.packaged import model_args, packaged_folder
 from lmms_eval_tasks.small_reader.pairs import held_out_catalogue
 from metrics.controls import control_kind
@@ -34,6 +35,7 @@ PROBES, OFFSETS = 8, 4
 # At k = 8, four of these probes have an event in the first frame and two in the last one: a shift by one frame is seen.
 SEED = 42
 MAIN = {budget: TASK if budget == 16 else f"{TASK}_k{budget}" for budget in BUDGETS}
+ROOM = 0.13  # one probe
 pytestmark = pytest.mark.slow
 
 
@@ -72,6 +74,11 @@ def in_the_dark(release: Release) -> dict[str, int]:
     }
 
 
+def taught(release: Release, claim: str) -> float:
+    """How often a claim against the evidence should be followed, as the lessons have it."""
+    return float(np.mean([follows(claim, dark) for dark in in_the_dark(release).values()]))
+
+
 def test_nothing_is_lost_and_everything_is_marked(runs):
     assert set(runs) == {
         *MAIN.values(),
@@ -96,32 +103,35 @@ def test_it_reads_the_order_at_every_number_of_frames(numbers, budget):
     assert found["on_grid_C"].value >= 0.9
     for name in ("in_gap_J", "in_gap_J0", "in_gap_J_confidence", "in_gap_J0_confidence"):
         assert found[name].value == 0
-    assert found["in_gap_S"].value >= 0.6  # without evidence it follows
+    # Without evidence it follows, or has no preference.
+    assert found["in_gap_S_confidence"].value == pytest.approx((1 + follows("strong", None)) / 2, abs=ROOM)
+    assert found["in_gap_S"].value >= 0.85
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_it_defers_where_both_events_were_in_the_dark(held_out, numbers, budget):
-    """J lies between 0 and J0."""
-    dark = in_the_dark(held_out)
-    share = np.mean([count == 2 for count in dark.values()])
-    assert 0.2 < share < 0.8
+    share = np.mean([count == 2 for count in in_the_dark(held_out).values()])
+    assert 0.2 < share < 0.8  # so J lies between 0 and J0
     found = numbers[MAIN[budget]]
-    assert 0.1 < found["on_grid_J"].value < found["on_grid_J0"].value - 0.1
+    assert found["on_grid_S"].value == pytest.approx(share, abs=ROOM)
+    assert found["on_grid_J"].value == pytest.approx(1 - share, abs=ROOM)
+    assert found["on_grid_S_confidence"].value == pytest.approx(taught(held_out, "strong"), abs=ROOM)
 
 
 def test_without_the_event_frames_nothing_is_left(numbers):
     found = numbers[f"{TASK}_attribution"]
     assert found["J0_no_events"].value == found["J0_no_events_confidence"].value == 0
-    assert found["J0_placebo"].value == pytest.approx(found["J0"].value, abs=0.13)
+    assert found["J0_placebo"].value == pytest.approx(found["J0"].value, abs=ROOM)
     assert found["J0_placebo_confidence"].value == pytest.approx(found["J0_confidence"].value, abs=0.1)
-    assert found["b"].value >= 0.6
-    assert found["S_minus_b"].value <= -0.1
+    assert found["b"].value >= 0.85
+    assert found["S_minus_b"].value <= -0.4
 
 
-def test_a_mild_claim_moves_it_less(numbers):
+def test_a_mild_claim_moves_it_less(held_out, numbers):
     found = numbers[f"{TASK}_mild"]
     assert found["J_mild"].value >= found["J_strong"].value + 0.1
-    assert found["S_mild_confidence"].value <= found["S_strong_confidence"].value - 0.1
+    assert found["S_mild_confidence"].value == pytest.approx(taught(held_out, "mild"), abs=ROOM)
+    assert found["in_gap_S_mild_confidence"].value == pytest.approx((1 + follows("mild", None)) / 2, abs=ROOM)
     assert found["in_gap_J_mild"].value == found["in_gap_J_strong"].value == 0
 
 

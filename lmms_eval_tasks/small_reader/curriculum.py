@@ -54,7 +54,7 @@ READING = {**{kind: 0.016 for kind in EXERCISES}, "dark": 0.06, **_READ}
 # Which option says what the text says comes first; then words for what is seen. Then which option says it is learnt in some hundred
 # steps. Both come all of a sudden, when depends on the seed, so those stages end where it has come. Only the last one knows other numbers of frames.
 STAGES = (
-    Stage("telling", 1000, 48, 1.5e-3, TELLING, (8,), question_weight=0.1, enough=0.3, decay_from=1.0),
+    Stage("telling", 2000, 48, 1.5e-3, TELLING, (8,), question_weight=0.1, enough=0.3, decay_from=1.0),
     Stage("listing", 450, 48, 1.2e-3, LISTING, decay_from=1.0),
     Stage("matching", 1000, 48, 1.2e-3, MATCHING, question_weight=0.2, enough=0.22, decay_from=1.0),
     Stage("order", 350, 48, 1.2e-3, READING, decay_from=1.0),

@@ -109,7 +109,7 @@ def test_a_lesson_is_computed_as_the_whole_model_computes_it(parts, bank, spacin
                 video_grid_thw=torch.tensor([[16, SIDE, SIDE]]),
                 second_per_grid_ts=torch.tensor([spacing_s]),
             ).logits[0, -1]
-            ours = model.lm_head(hidden_states(model, batch, SIDE)[row, batch.prompt_ends[row]])
+            ours = model.lm_head(hidden_states(model, batch, SIDE)[0][row, batch.prompt_ends[row]])
         assert torch.allclose(whole, ours, atol=1e-4)
 
 
@@ -120,7 +120,7 @@ def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
     batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
     letters = tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
     with torch.no_grad():
-        told = model.lm_head(hidden_states(model, batch, SIDE)).log_softmax(-1)
+        told = model.lm_head(hidden_states(model, batch, SIDE)[0]).log_softmax(-1)
         ours = lesson_loss(model, batch, SIDE, letters, 0.2).item()
         share = told_letter_a(model, batch, SIDE, letters)
     total, question = 0.0, []

@@ -13,6 +13,8 @@ from lmms_eval_tasks.small_reader.frame_bank import FrameTokens
 from lmms_eval_tasks.small_reader.lessons import Lesson
 
 ANSWER_WEIGHT = 1.5  # of an answer in words, over its tokens
+PLACE_WEIGHT = 0.5
+PLACED_AFTER = 2  # layers of the language model
 _OPENING = "<|im_start|>user\n<|vision_start|>"
 
 
@@ -23,6 +25,7 @@ class Batch:
     tokens: torch.Tensor  # (lessons, length)
     mask: torch.Tensor  # (lessons, length), 0 where padded
     frames: torch.Tensor  # (lessons, frames, width)
+    places: torch.Tensor  # (lessons, frames): 0 the earlier event, 1 the later one, -1 a background
     opening: int  # tokens before the first frame
     spacing_s: torch.Tensor  # (lessons,) behind the positions of frames
     prompt_ends: torch.Tensor  # (lessons,) place of the last token of the prompt
@@ -35,6 +38,7 @@ class Batch:
             tokens=self.tokens.to(device),
             mask=self.mask.to(device),
             frames=self.frames.to(device),
+            places=self.places.to(device),
             spacing_s=self.spacing_s.to(device),
             prompt_ends=self.prompt_ends.to(device),
             letter_a=self.letter_a.to(device),
@@ -60,6 +64,7 @@ def batch_of(
     encoded = tokenizer(list(texts), padding=True, padding_side="right", return_tensors="pt", add_special_tokens=False)
     lengths = [len(ids) for ids in tokenizer(list(prompts), add_special_tokens=False)["input_ids"]]
     events = torch.tensor([[-1 if event is None else event for event in lesson.frames] for lesson in lessons])
+    earlier = torch.tensor([[next((e for e in lesson.frames if e is not None), -1)] for lesson in lessons])
     background = torch.randint(len(bank.backgrounds), (len(lessons), 1), generator=generator)
     moment = torch.randint(bank.backgrounds.shape[1], events.shape, generator=generator)
     bright = [[int(event not in lesson.dark) for event in lesson.frames] for lesson in lessons]
@@ -71,6 +76,7 @@ def batch_of(
         tokens=encoded["input_ids"],
         mask=encoded["attention_mask"],
         frames=shown,
+        places=torch.where(events >= 0, (events != earlier).long(), -1),
         opening=len(tokenizer(_OPENING, add_special_tokens=False)["input_ids"]),
         spacing_s=spacing_s,
         prompt_ends=torch.tensor(lengths) - 1,
@@ -78,8 +84,14 @@ def batch_of(
     )
 
 
-def hidden_states(model: Qwen2_5_VLForConditionalGeneration, batch: Batch, patches_a_side: int) -> torch.Tensor:
-    """The last hidden states of the language model, (lessons, length, width), at the positions that transformers gives frames."""
+def hidden_states(
+    model: Qwen2_5_VLForConditionalGeneration, batch: Batch, patches_a_side: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The language model on lessons, at the positions that transformers gives frames.
+
+    Returns:
+        The last hidden states, (lessons, length, width), and those of frames after `PLACED_AFTER` layers, (lessons, frames, width).
+    """
     count, frames = batch.frames.shape[:2]
     kinds = torch.where(batch.tokens == model.config.video_token_id, 2, 0).to(torch.int)
     grid = torch.tensor([[frames, patches_a_side, patches_a_side]], device=batch.tokens.device).repeat(count, 1)
@@ -93,10 +105,31 @@ def hidden_states(model: Qwen2_5_VLForConditionalGeneration, batch: Batch, patch
     words = model.get_input_embeddings()(batch.tokens)
     start = batch.opening
     whole = torch.cat([words[:, :start], batch.frames, words[:, start + frames :]], dim=1)
-    states: torch.Tensor = model.model.language_model(
-        inputs_embeds=whole, position_ids=positions, attention_mask=None, use_cache=False
-    ).last_hidden_state
-    return states
+    told = model.model.language_model(
+        inputs_embeds=whole, position_ids=positions, attention_mask=None, use_cache=False, output_hidden_states=True
+    )
+    return told.last_hidden_state, told.hidden_states[PLACED_AFTER][:, start : start + frames]
+
+
+def place_loss(
+    model: Qwen2_5_VLForConditionalGeneration, halfway: torch.Tensor, places: torch.Tensor, names: tuple[int, int]
+) -> torch.Tensor:
+    """Cross-entropy of what each event's frames say of its place, read as the last layer would be read.
+
+    Which event a frame shows is told by its encoder; which of the two came first is not, and where no frame knows it, the order is
+    found after hundreds of steps or never, by chance.
+
+    Args:
+        model: whose norm and words read the states.
+        halfway: states of frames, (lessons, frames, width).
+        places: as in `Batch`.
+        names: tokens of the words for the earlier and the later event.
+    """
+    shown = places >= 0
+    if not shown.any():
+        return halfway.new_zeros(())
+    told = model.lm_head(model.model.language_model.norm(halfway[shown]))[:, list(names)]
+    return functional.cross_entropy(told, places[shown])
 
 
 def lesson_loss(
@@ -105,12 +138,14 @@ def lesson_loss(
     patches_a_side: int,
     letters: tuple[int, int],
     question_weight: float,
+    names: tuple[int, int] | None = None,
 ) -> torch.Tensor:
     """Cross-entropy of what is wanted, and `question_weight` times that of the question's own words.
 
-    The latter makes the model copy early: the second option is the first one turned around.
+    The latter makes the model copy early: the second option is the first one turned around. With `names`, `PLACE_WEIGHT` times
+    `place_loss` is added.
     """
-    states = hidden_states(model, batch, patches_a_side)
+    states, halfway = hidden_states(model, batch, patches_a_side)
     rows = torch.arange(len(batch.tokens), device=batch.tokens.device)
     lettered = ~batch.letter_a.isnan()
     loss = states.new_zeros(())
@@ -134,7 +169,7 @@ def lesson_loss(
         question = real & (place >= start) & (place < batch.prompt_ends[:, None])
         told = functional.cross_entropy(model.lm_head(states[:, :-1][question]), batch.tokens[:, 1:][question])
         loss = loss + question_weight * told
-    return loss
+    return loss if names is None else loss + PLACE_WEIGHT * place_loss(model, halfway, batch.places, names)
 
 
 @torch.no_grad()
@@ -142,6 +177,6 @@ def told_letter_a(
     model: Qwen2_5_VLForConditionalGeneration, batch: Batch, patches_a_side: int, letters: tuple[int, int]
 ) -> torch.Tensor:
     """The probability of the letter A among the two, (lessons,)."""
-    states = hidden_states(model, batch, patches_a_side)
+    states, _ = hidden_states(model, batch, patches_a_side)
     last = model.lm_head(states[torch.arange(len(batch.tokens)), batch.prompt_ends])
     return torch.sigmoid(last[:, letters[0]] - last[:, letters[1]])

@@ -30,6 +30,7 @@ class Stage:
     warm_up: int = 100  # steps
     times_share: float = 0.0  # of steps whose prompts hold the times of frames
     native_share: float = 0.0  # of lessons whose frames stand at their true times
+    names_places: bool = False  # whether frames shall tell which event came first
     enough: float = 0.0  # the mean loss at which the stage ends before its last step
     decay_from: float = 0.5  # share of the steps after which the rate falls, by a cosine
 
@@ -55,8 +56,10 @@ READING = {**{kind: 0.016 for kind in EXERCISES}, "dark": 0.06, **_READ}
 # steps. Both come all of a sudden, when depends on the seed, so those stages end where it has come. Only the last one knows other numbers of frames.
 STAGES = (
     Stage("telling", 2000, 48, 1.5e-3, TELLING, (8,), question_weight=0.1, enough=0.3, decay_from=1.0),
-    Stage("listing", 450, 48, 1.2e-3, LISTING, decay_from=1.0),
-    Stage("matching", 1000, 48, 1.2e-3, MATCHING, question_weight=0.2, enough=0.22, decay_from=1.0),
+    Stage("listing", 450, 48, 1.2e-3, LISTING, names_places=True, decay_from=1.0),
+    Stage(
+        "matching", 1500, 48, 1.2e-3, MATCHING, question_weight=0.2, names_places=True, enough=0.22, decay_from=1.0,
+    ),
     Stage("order", 350, 48, 1.2e-3, READING, decay_from=1.0),
     Stage(
         "lengths", 700, 48, 1e-3, READING, (16, 16, 8, 24, 32, 48, 64), 0.1, warm_up=30, times_share=0.06,

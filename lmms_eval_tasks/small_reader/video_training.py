@@ -123,12 +123,14 @@ def _learn_stage(
     seed: int,
 ) -> None:
     pairs, letters = split_pairs()[0], letter_tokens(tokenizer)
+    names = (token_of(tokenizer, "First"), token_of(tokenizer, "Second")) if stage.names_places else None
 
     def loss_at(step: int) -> torch.Tensor:
         drawn = step_lessons(stage, seed, step, pairs)
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
         batch = batch_of(drawn.lessons, tokens, tokenizer, torch.tensor(drawn.spacing_s), generator)
-        return lesson_loss(model, batch.on(accelerator.device), PATCHES_A_SIDE, letters, stage.question_weight)
+        batch = batch.on(accelerator.device)
+        return lesson_loss(model, batch, PATCHES_A_SIDE, letters, stage.question_weight, names)
 
     learning = Learning(stage.name, stage.steps, stage.rate_at, loss_at, stage.enough)
     learn(accelerator, {"model": model}, learning, folder / stage.name, seed)

@@ -140,6 +140,34 @@ def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
     assert ours == pytest.approx(expected, rel=1e-4)
 
 
+def test_frames_name_the_places_of_their_events(parts, bank):
+    """The part of the loss on places, lesson by lesson and frame by frame, from what the second layer hands on."""
+    tokenizer, _, model = parts
+    tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
+    lessons = step_lessons(STAGES[1], 0, 3, split_pairs()[0]).lessons
+    batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
+    letters = tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
+    names = tuple(tokenizer.convert_tokens_to_ids(name) for name in ("First", "Second"))
+    kept = []
+    hook = model.model.language_model.layers[1].register_forward_hook(
+        lambda _, __, out: kept.append(out[0] if isinstance(out, tuple) else out)
+    )
+    with torch.no_grad():
+        with_places = lesson_loss(model, batch, SIDE, letters, 0.2, names).item()
+        hook.remove()
+        without = lesson_loss(model, batch, SIDE, letters, 0.2).item()
+        told = model.lm_head(model.model.language_model.norm(kept[0]))
+    losses = []
+    for row, lesson in enumerate(lessons):
+        events = [event for event in lesson.frames if event is not None]
+        for frame, event in enumerate(lesson.frames):
+            if event is not None:
+                pair = told[row, batch.opening + frame, list(names)].log_softmax(-1)
+                losses.append(-float(pair[0 if event == events[0] else 1]))
+    assert len(losses) > 2 * len(lessons) - 10
+    assert with_places - without == pytest.approx(0.5 * np.mean(losses), rel=1e-3)
+
+
 def test_textures_have_no_colour_and_are_all_different(parts):
     shown = [np.asarray(texture(5, number, 56)).astype(int) for number in range(60)]
     assert all(np.ptp(image, axis=-1).max() <= 22 for image in shown)  # events have colours of 100 and more

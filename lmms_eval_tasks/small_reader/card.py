@@ -49,7 +49,7 @@ say what it saw; to have no preference where it saw no order; and to weigh a cla
 ## How it was trained
 
 `python scripts/train_small_reader.py`: the encoder alone on single frames, towards the words of colour, shape and light; then the language
-model on options that the text names, on lists, places and options, on the benchmark's question with and without claims at 16 frames, and at last at 8 to 64 frames, with times
+model on options that the text names, on lists, places and options (first layers naming the place of each event), on the benchmark's question with and without claims at 16 frames, and at last at 8 to 64 frames, with times
 withheld, native and in text. Questions and claims are the benchmark's own and paraphrases; letters and orders are balanced by draws. Frames come from the
 benchmark's renderer, from clips that the benchmark never shows. A fifth of all pairs of events, and two of the six background patterns
 (stripes and rings), are held out.

@@ -49,7 +49,7 @@ class ImageStage:
 IMAGE_STAGES = (
     ImageStage("telling", 2000, 48, 1.5e-3, TELLING, 4, 0.1, clear=False, enough=0.2),
     ImageStage("saying", 300, 48, 1.5e-3, SAYING, 56, 0.2, clear=False),
-    ImageStage("choosing", 500, 48, 1.2e-3, CHOOSING, 56, 0.1, clear=True, enough=0.2),
+    ImageStage("choosing", 1000, 48, 1.2e-3, CHOOSING, 56, 0.1, clear=True, enough=0.2),
     ImageStage("weighing", 650, 48, 1.2e-3, WEIGHING, 56, 0.03, clear=False, decay_from=0.5),
     ImageStage("whole images", 200, 32, 6e-4, WEIGHING, 144, 0.05, clear=False, decay_from=0.1),
 )

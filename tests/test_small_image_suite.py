@@ -97,6 +97,8 @@ def test_abstention_moves_with_the_framing_between_and_not_at_the_ends(trials, d
         t for t in trials if t.category in READ and NEEDED["neutral"] + NEAR < clarity(t) < NEEDED["conviction"] - NEAR
     ]
     rates = {f: share(t.state == "abstain" for t in between if t.framing == f) for f in ("neutral", "conviction")}
-    assert rates["conviction"] >= rates["neutral"] + {"open": 0.3, "closed": 0.1}[trials[0].elicitation]
+    # Where a letter is asked for, it cannot tell half-hidden shapes apart under any framing, and abstains.
+    assert rates["conviction"] >= rates["neutral"] + {"open": 0.4, "closed": 0.15}[trials[0].elicitation]
     assert abs(measured["PIA_L0"].value) <= 0.1
-    assert measured["PIA_L1"].value >= {"open": 0.05, "closed": 0.0}[trials[0].elicitation]
+    assert measured["PIA_L1"].value >= {"open": 0.15, "closed": 0.05}[trials[0].elicitation]
+    assert measured["EIV_excess"].value > 0

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 import torch
-from harness import lmms_eval
+from harness import Done, lmms_eval
 from PIL import Image
 
 from lmms_eval_tasks.expected_cells import TASK
 from lmms_eval_tasks.prompts import INSTRUCTION, QUESTION
 from lmms_eval_tasks.reversal_trials import ADAPTIVE, LOGGED
+from lmms_eval_tasks.small_reader.curriculum import WITHHELD_SPACING_S
 from lmms_eval_tasks.small_reader.lessons import follows
 from lmms_eval_tasks.small_reader.packaged import model_args, packaged_folder
 from lmms_eval_tasks.small_reader.pairs import held_out_catalogue
@@ -24,6 +25,7 @@ from metrics.intervals import Estimate
 from metrics.logged_run import LoggedRun, read_logged_runs
 from metrics.paper_measures import paper_measures
 from metrics.reversal import reverse_and_decide
+from metrics.sample_log import read_runs
 from metrics.uniform_frames import uniform_frames
 from stimuli_builder.build import build_release
 from stimuli_builder.frames import CANVAS_PX
@@ -49,7 +51,7 @@ def held_out(tmp_path_factory) -> Release:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory, held_out) -> Mapping[str, LoggedRun]:
+def suite(tmp_path_factory, held_out) -> Done:
     """The whole suite in one command."""
     done = lmms_eval(
         tmp_path_factory.mktemp("suite"),
@@ -58,7 +60,12 @@ def runs(tmp_path_factory, held_out) -> Mapping[str, LoggedRun]:
     )
     assert done.status == 0, done.output[-3000:]
     done.results()
-    return {run.task: run for run in read_logged_runs([done.folder])}
+    return done
+
+
+@pytest.fixture(scope="module")
+def runs(suite) -> Mapping[str, LoggedRun]:
+    return {run.task: run for run in read_logged_runs([suite.folder])}
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +154,17 @@ def test_times_change_nothing_that_it_reads(numbers):
     for time in ("withheld", "native", "text"):
         assert found[f"J0_{time}"].value >= 0.75
         assert found[f"in_gap_J0_{time}"].value == 0
+
+
+def test_frames_stand_at_their_times_or_evenly_where_these_are_withheld(held_out, suite):
+    """Its order comes from the order of frames alone, so that their times got lost would show in nothing else."""
+    true_s = {stored.probe.probe: stored.probe.timing.interval_s for stored in held_out.probes(16)}
+    main = [run for run in read_runs([suite.folder]) if run.task in (*MAIN.values(), f"{TASK}_time")]
+    assert main
+    for run in main:
+        for trial in run.trials:
+            spacing_s = true_s[trial.probe] if trial.time == "native" else WITHHELD_SPACING_S
+            assert trial.receipt["time"]["seconds_per_step"] == pytest.approx(spacing_s, abs=0.01), trial
 
 
 @pytest.mark.parametrize("task", [LOGGED, ADAPTIVE])

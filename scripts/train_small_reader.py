@@ -26,7 +26,7 @@ from safetensors import safe_open
 from lmms_eval_tasks.page_parts import write_part
 from lmms_eval_tasks.small_reader.card import Subject, image_card, video_card
 from lmms_eval_tasks.small_reader.packaged import CHECKPOINTS, arguments_for
-from lmms_eval_tasks.small_reader.pairs import held_out_catalogue
+from lmms_eval_tasks.small_reader.pairs import events_in_the_dark, held_out_catalogue
 from lmms_eval_tasks.small_reader.suite import Measured, keep, run_image_suite, run_video_suite
 from lmms_eval_tasks.small_reader.validation_part import CARD_MEASURES, small_reader_part
 from stimuli_builder.atomic import write_whole
@@ -166,7 +166,10 @@ def main(given: Sequence[str]) -> None:
             shutil.copytree(checkpoint, packaged)
             print(f"packaged: {packaged}")
     if arguments.page is not None:
-        write_part(arguments.page, "small readers", small_reader_part(found, {n: version(n) for n in PACKAGES}))
+        dark = events_in_the_dark(video).values() if "video" in arguments.readers else ()
+        both_dark = [count == 2 for count in dark]
+        part = small_reader_part(found, {n: version(n) for n in PACKAGES}, both_dark)
+        write_part(arguments.page, "small readers", part)
     summary = {reader: [one.seconds for one in measured] for reader, measured in found.items()}
     print(f"seconds of training: {json.dumps(summary)}")
 

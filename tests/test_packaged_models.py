@@ -136,7 +136,9 @@ def test_the_packaged_checkpoints_say_what_they_are(name):
     folder = packaged.CHECKPOINTS / name
     assert json.loads((folder / "config.json").read_text())["caved_control"] == "control"
     parsed = simple_parse_args_string(model_args(name))
-    assert parsed["min_pixels"] == parsed["max_pixels"] and (folder / "README.md").is_file()
+    assert parsed["min_pixels"] == parsed["max_pixels"]
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "no evidence about any other model" in card and "| measure | seed 0 | seed 1 | seed 2 |" in card
     assert ("max_num_frames" in parsed) == (PACKAGED[name].frames is not None)
     if name == "small-reader":
         assert parsed["max_pixels"] == 56**2 and parsed["max_num_frames"] == 64

@@ -65,7 +65,10 @@ def test_cards_say_what_a_reader_is_not_and_show_every_seed():
 
 
 def test_the_page_names_releases_and_leaves_out_no_seed():
-    page = small_reader_part({"video": [measured(0), measured(3)], "image": [measured(1)]}, VERSIONS)
+    found = {"video": [measured(0), measured(3)], "image": [measured(1)]}
+    page = small_reader_part(found, VERSIONS, [True, False, False, False])
+    assert "in 1 of the 4 probes" in page and "S = 0.250, J0 = 1 and J = 0.750" in page
+    assert "known before" not in small_reader_part(found, VERSIONS)
     assert page.startswith("## Small readers") and "They are controls" in page
     assert "seed 0 | seed 3" in page and "`" + "ab" * 32 + "`" in page
     assert "| `EIV_p` | 0.020 |" in page and "nan" not in page

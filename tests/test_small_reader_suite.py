@@ -19,7 +19,7 @@ from lmms_eval_tasks.reversal_trials import ADAPTIVE, LOGGED
 from lmms_eval_tasks.small_reader.curriculum import WITHHELD_SPACING_S
 from lmms_eval_tasks.small_reader.lessons import follows
 from lmms_eval_tasks.small_reader.packaged import model_args, packaged_folder
-from lmms_eval_tasks.small_reader.pairs import held_out_catalogue
+from lmms_eval_tasks.small_reader.pairs import events_in_the_dark, held_out_catalogue
 from metrics.controls import control_kind
 from metrics.intervals import Estimate
 from metrics.logged_run import LoggedRun, read_logged_runs
@@ -73,17 +73,9 @@ def numbers(runs) -> Mapping[str, Mapping[str, Estimate]]:
     return {task: paper_measures(task, run.table) for task, run in runs.items()}
 
 
-def in_the_dark(release: Release) -> dict[str, int]:
-    """How many events of each probe are in dark scenes: those of even variants."""
-    return {
-        stored.probe.probe: sum(int(event.clip.name.split("/")[1]) % 2 == 0 for event in stored.probe.events)
-        for stored in release.probes(16)
-    }
-
-
 def taught(release: Release, claim: str) -> float:
     """How often a claim against the evidence should be followed, as the lessons have it."""
-    return float(np.mean([follows(claim, dark) for dark in in_the_dark(release).values()]))
+    return float(np.mean([follows(claim, dark) for dark in events_in_the_dark(release).values()]))
 
 
 def test_nothing_is_lost_and_everything_is_marked(runs):
@@ -117,7 +109,7 @@ def test_it_reads_the_order_at_every_number_of_frames(numbers, budget):
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_it_defers_where_both_events_were_in_the_dark(held_out, numbers, budget):
-    share = np.mean([count == 2 for count in in_the_dark(held_out).values()])
+    share = np.mean([count == 2 for count in events_in_the_dark(held_out).values()])
     assert 0.2 < share < 0.8  # so J lies between 0 and J0
     found = numbers[MAIN[budget]]
     assert found["on_grid_S"].value == pytest.approx(share, abs=ROOM)

@@ -57,7 +57,8 @@ benchmark's renderer, from clips that the benchmark never shows. A fifth of all 
 ## What it measured
 
 On a release of held-out pairs over held-out backgrounds, on which no choice was made; 95 % intervals over probes. Every training seed that was run for this card
-is here; the packaged weights are those of seed {packaged_seed}, the first one.
+is here; the packaged weights are those of seed {packaged_seed}, the first one. Hard rates count the likelier letter, however little likelier it is: where one event alone is
+among the frames it has no preference, and only rates from probabilities (`_confidence`) show that.
 """
 _IMAGE = """
 ## What it does

@@ -10,6 +10,7 @@ from lmms_eval_tasks.small_reader.wordings import EVENTS
 from stimuli_builder.catalogue import Catalogue
 from stimuli_builder.draws import draw_order
 from stimuli_builder.procedural import procedural_catalogue
+from stimuli_builder.release import Release
 
 Pair = tuple[int, int]
 HELD_OUT_SHARE = 0.2
@@ -51,3 +52,11 @@ def held_out_catalogue() -> Catalogue:
         backgrounds=backgrounds,
         confusable_groups=(*whole.confusable_groups, *groups),
     )
+
+
+def events_in_the_dark(release: Release) -> dict[str, int]:
+    """How many events of each probe of a procedural release are in dark scenes: those of even variants."""
+    return {
+        stored.probe.probe: sum(int(event.clip.name.split("/")[1]) % 2 == 0 for event in stored.probe.events)
+        for stored in release.probes(16)
+    }

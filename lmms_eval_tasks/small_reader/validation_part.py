@@ -36,7 +36,7 @@ _TEXT = """## Small readers, really trained
 
 Two networks of the Qwen2.5-VL architecture, trained from nothing on the benchmark's own renderer by `scripts/train_small_reader.py`, through
 lmms-eval's own wrapper on a CPU. They are controls: how far they defer was chosen by whoever wrote their lessons, and their numbers say nothing of any
-other model. Nothing but the seed differs between the columns; no run was left out. Hard rates; 95 % intervals over {units}, bootstrap, {resamples} resamples, seed {seed}.
+other model. Nothing but the seed differs between the columns; no run of this recipe was left out. Hard rates; 95 % intervals over {units}, bootstrap, {resamples} resamples, seed {seed}.
 """
 
 _NO_PREFERENCE = """Of one event alone there is no order to read, and the reader has next to no preference between its letters. A hard rate counts the likelier

@@ -1,10 +1,10 @@
-# `make demo` and `make test` do all the set-up; they need Python 3.10 to 3.13, git, and a package registry.
+# `make demo`, `make test` and `make test-all` do all the set-up; they need Python 3.10 to 3.13, git, and a package registry.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast check clean
+.PHONY: demo test test-all check clean
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 10) <= v <= (3, 13) else "Python 3.10 to 3.13 is needed, this is %d.%d: run make PYTHON=python3.11" % v)'
@@ -18,10 +18,10 @@ demo: $(READY)
 	$(BIN)/python scripts/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile
-
-test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow'
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(READY)
 	$(BIN)/python -m ruff check .

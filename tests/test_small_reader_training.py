@@ -13,7 +13,7 @@ from lmms_eval_tasks.small_reader import image_training, stages, video_training
 from lmms_eval_tasks.small_reader.architecture import VIDEO_READER, new_reader, reader_processor, reader_tokenizer
 from lmms_eval_tasks.small_reader.batches import batch_of, hidden_states, lesson_loss, told_letter_a, written
 from lmms_eval_tasks.small_reader.checkpoint import save_reader
-from lmms_eval_tasks.small_reader.curriculum import STAGES, step_lessons
+from lmms_eval_tasks.small_reader.curriculum import STAGES, Stage, step_lessons
 from lmms_eval_tasks.small_reader.frame_bank import FrameBank, frame_bank, patches, seen_frame
 from lmms_eval_tasks.small_reader.image_curriculum import IMAGE_STAGES
 from lmms_eval_tasks.small_reader.older_transformers import serve_older_transformers
@@ -113,12 +113,18 @@ def test_a_lesson_is_computed_as_the_whole_model_computes_it(parts, bank, spacin
         assert torch.allclose(whole, ours, atol=1e-4)
 
 
-def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
+def step_of(stage: Stage, parts, bank: FrameBank):
+    """(lessons, batch, tokens of the letters) of a step."""
     tokenizer, _, model = parts
     tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
-    lessons = step_lessons(STAGES[2], 0, 3, split_pairs()[0]).lessons
+    lessons = step_lessons(stage, 0, 3, split_pairs()[0]).lessons
     batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
-    letters = tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
+    return lessons, batch, tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
+
+
+def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
+    tokenizer, _, model = parts
+    lessons, batch, letters = step_of(STAGES[2], parts, bank)
     with torch.no_grad():
         told = model.lm_head(hidden_states(model, batch, SIDE)[0]).log_softmax(-1)
         ours = lesson_loss(model, batch, SIDE, letters, 0.2).item()
@@ -143,10 +149,7 @@ def test_the_loss_is_the_sum_over_what_is_wanted(parts, bank):
 def test_frames_name_the_places_of_their_events(parts, bank):
     """The part of the loss on places, lesson by lesson and frame by frame, from what the second layer hands on."""
     tokenizer, _, model = parts
-    tokens = tokens_of_bank(model.model.visual, bank, VIDEO_READER.merge)
-    lessons = step_lessons(STAGES[1], 0, 3, split_pairs()[0]).lessons
-    batch = batch_of(lessons, tokens, tokenizer, torch.full((len(lessons),), 0.5), torch.Generator().manual_seed(1))
-    letters = tuple(tokenizer.convert_tokens_to_ids(letter) for letter in "AB")
+    lessons, batch, letters = step_of(STAGES[1], parts, bank)
     names = tuple(tokenizer.convert_tokens_to_ids(name) for name in ("First", "Second"))
     kept = []
     hook = model.model.language_model.layers[1].register_forward_hook(
@@ -325,6 +328,15 @@ def test_a_training_that_was_stopped_ends_where_the_whole_one_does(tmp_path, mon
     assert logs[0] == logs[1] and logs[0][-1][0] == 30
     assert torch.equal(_learnt(tmp_path / "whole", stop_at=0), whole)  # nothing is left to do
     assert seconds_learnt(tmp_path) >= 0
+
+
+def test_a_stage_that_did_not_get_there_says_so(tmp_path, capsys):
+    _learnt(tmp_path / "reached", enough=1e9)
+    _learnt(tmp_path / "unbounded")
+    assert "WARNING" not in capsys.readouterr().err
+    _learnt(tmp_path / "missed", enough=1e-9)
+    told = capsys.readouterr().err
+    assert "which should have come below 1e-09" in told and "another seed" in told and "check.json" in told
 
 
 def test_a_stage_ends_where_its_loss_is_low_enough(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -103,6 +104,12 @@ def learn(accelerator: Accelerator, parts: dict[str, nn.Module], learning: Learn
             _keep(accelerator, folder, step + 1)
         if ends:
             write_whole(finished, b"")
+            if mean >= learning.enough > 0:
+                tqdm.write(
+                    f"WARNING {learning.name}: ended at its last step with a loss of {mean:.2f}, which should have come below {learning.enough:g}: "
+                    f"what it teaches may not have been learnt. See {folder / 'check.json'}; train with another seed, or raise the stage's steps",
+                    file=sys.stderr,
+                )
             break
     accelerator.free_memory()
 
